@@ -1,0 +1,28 @@
+"""The exceptions of the engine: every message is one sentence that a person can act on.
+
+A message states what is wrong, the bound, the value and what to do. It never quotes a private text.
+"""
+
+
+class DPICLError(Exception):
+    """Base of all errors that the engine raises on purpose; its text is safe to show."""
+
+
+class DataError(DPICLError):
+    """The private table cannot be read, or cannot carry the plan."""
+
+
+class ConfigError(DPICLError):
+    """A public setting is out of its bounds, or settings contradict each other."""
+
+
+class ModelError(DPICLError):
+    """The language model cannot be found, verified, loaded or run."""
+
+
+class BudgetError(DPICLError):
+    """The privacy budget does not allow what was asked."""
+
+
+class ExportError(DPICLError):
+    """A result cannot be written, read back or verified."""
