@@ -52,12 +52,15 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class TokenReleased:
-    """One committed token of one demonstration (both counted from 0), with its trace, all at once."""
+    """One committed token of one demonstration (both counted from 0), with its trace, all at once.
+
+    text: the demonstration so far, this token included (without it, where the token ends the text).
+    """
 
     demonstration: int
     position: int
     token_id: int
-    piece: str
+    text: str
     trace: ReleasedTrace
     ends: bool
 

@@ -53,6 +53,11 @@ class MechanismSpec:
     reads_private_rows: ClassVar[bool] = True
     exportable: ClassVar[bool] = True
 
+    @property
+    def reduced_vocabulary(self) -> bool:
+        """Whether candidates are the public top K; Tang's mechanisms can be run on the whole vocabulary."""
+        return True
+
     def queries(self) -> tuple[GaussianQuery, ...]:
         """All Gaussian queries of one token, early stopping padded with null queries."""
         return ()
@@ -81,7 +86,11 @@ class TangGaussianSpec(MechanismSpec):
 
     name: ClassVar[str] = "tang-gaussian"
     sigma: float = 1.0
-    reduced_vocabulary: bool = True
+    whole_vocabulary: bool = False
+
+    @property
+    def reduced_vocabulary(self) -> bool:
+        return not self.whole_vocabulary
 
     def __post_init__(self) -> None:
         require_positive("sigma", self.sigma)
@@ -157,7 +166,8 @@ class AdaDPSynSpec(MechanismSpec):
         shares = (radius_share, mean_share, coverage_share)
         require(
             all(math.isfinite(share) and share > 0 for share in shares) and abs(sum(shares) - 1) < 1e-9,
-            f"the noise split must be three shares above 0 that add to 1, but is {shares}; the default is 0.03,0.94,0.03.",
+            f"the noise split must be three shares above 0 that add to 1, but is {shares}; "
+            "the default is 0.03,0.94,0.03.",
         )
         sigma0, sigma1, sigma2 = (
             math.sqrt(query.count / share) for query, share in zip(self.queries(), shares, strict=True)
@@ -200,7 +210,11 @@ class TangNoisyMaxSpec(MechanismSpec):
     name: ClassVar[str] = "tang-noisy-max"
     releases_vector: ClassVar[bool] = False
     epsilon0: float = 1.0
-    reduced_vocabulary: bool = True
+    whole_vocabulary: bool = False
+
+    @property
+    def reduced_vocabulary(self) -> bool:
+        return not self.whole_vocabulary
 
     def __post_init__(self) -> None:
         require_positive("epsilon0", self.epsilon0)

@@ -130,6 +130,22 @@ def check_delta_rule(delta: float, units: int, *, accepted: bool) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class Selection:
+    """How a released vector becomes a token: its largest entry, or a sample from it (temperature, then top_p)."""
+
+    sample: bool = False
+    temperature: float = 1.0
+    top_p: float = 1.0
+
+    def __post_init__(self) -> None:
+        require(
+            math.isfinite(self.temperature) and 0.05 <= self.temperature <= 10,
+            f"temperature must be from 0.05 to 10, but is {self.temperature}; usual values are 0.5 to 1.",
+        )
+        require(0 < self.top_p <= 1, f"top-p must be above 0 and at most 1, but is {self.top_p}; usual is 0.9.")
+
+
+@dataclass(frozen=True, slots=True)
 class GenerationPlan:
     """Everything public that fixes a run, before noise is calibrated.
 
@@ -148,8 +164,13 @@ class GenerationPlan:
     record_tokens: int = 64
     min_tokens: int = 1
     unit: PrivacyUnit = PrivacyUnit.ROW
+    selection: Selection = Selection()
 
     def __post_init__(self) -> None:
+        require(
+            not self.selection.sample or self.mechanism.releases_vector,
+            f"{self.mechanism.name} releases no vector to sample from, only its choice; use --selection argmax.",
+        )
         bounds = (
             ("subsets", self.subsets, 2, 1000),
             ("per-subset", self.per_subset, 1, 100),

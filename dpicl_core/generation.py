@@ -1,0 +1,176 @@
+"""The token loop: one generator of released events. Every private value lives and dies inside one step.
+
+Demonstrations advance side by side; each draws its own units afresh at each of its tokens, since a shared draw
+would break the amplification by sampling that the price relies on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dpicl_core.candidates import select_from
+from dpicl_core.errors import ConfigError, DPICLError, ModelError
+from dpicl_core.events import (
+    DemonstrationFinished,
+    EndReason,
+    ReleasedEvent,
+    RunFinished,
+    RunStarted,
+    StewardDiagnostics,
+    TokenReleased,
+)
+from dpicl_core.language_model.protocol import LanguageModel
+from dpicl_core.mechanisms import TokenOutcome, release_token
+from dpicl_core.prompt_tokens import PromptEncoder
+from dpicl_core.randomness import RandomSource
+from dpicl_core.texts import demonstration_text
+from dpicl_core.token_inputs import TokenInputs, token_inputs
+from dpicl_core.values import GenerationPlan, Pool, Price
+
+Observer = Callable[[StewardDiagnostics], None]
+Commit = Callable[[TokenReleased], None]
+
+
+@dataclass(slots=True)
+class _Draft:
+    """One demonstration in the making: released tokens only."""
+
+    index: int
+    label: str
+    token_ids: list[int] = field(default_factory=list)
+    ended_by: EndReason | None = None
+
+
+def generate(
+    plan: GenerationPlan,
+    prices: Sequence[Price],
+    pools: Mapping[str | None, Pool],
+    model: LanguageModel,
+    *,
+    rng: RandomSource,
+    commit: Commit | None = None,
+    observe: Observer | None = None,
+) -> Iterator[ReleasedEvent]:
+    """Run a priced plan and yield its released events.
+
+    prices and pools: one per plan.pool_labels(). commit: called with each token before it is yielded; if it raises,
+    the token was never released. observe: receives internal diagnostics, which are not DP.
+    Raises ConfigError where price and plan disagree, ModelError where the model cannot take prompts this long.
+    """
+    price_of = {price.label: price for price in prices}
+    _check_prices(plan, price_of, pools)
+    encoder = PromptEncoder(plan.task, model.tokenizer, plan.record_tokens)
+    step = _TokenStep(plan, encoder, model, rng, observe)
+    drafts = [_Draft(index, label) for index, label in enumerate(plan.target_labels)]
+    yield RunStarted(plan.target_labels, tuple(prices), rng.private)
+    finished: dict[int, DemonstrationFinished] = {}
+    for _ in range(plan.tokens):
+        for draft in drafts:
+            if draft.ended_by is not None:
+                continue
+            pool_label = None if plan.task.open_labels else draft.label
+            token = step.run(draft, price_of[pool_label], pools[pool_label])
+            if commit is not None:
+                commit(token)
+            _append(draft, token, plan.tokens)
+            yield token
+            if draft.ended_by is not None:
+                finished[draft.index] = _finish(draft, draft.ended_by, model)
+                yield finished[draft.index]
+    yield RunFinished(tuple(finished[draft.index] for draft in drafts))
+
+
+class _TokenStep:
+    """Everything that happens between two commits, for one demonstration."""
+
+    def __init__(
+        self,
+        plan: GenerationPlan,
+        encoder: PromptEncoder,
+        model: LanguageModel,
+        rng: RandomSource,
+        observe: Observer | None,
+    ) -> None:
+        self._plan = plan
+        self._encoder = encoder
+        self._model = model
+        self._rng = rng
+        self._observe = observe
+
+    def run(self, draft: _Draft, price: Price, pool: Pool) -> TokenReleased:
+        """One release, whole; a failure inside is reported by its kind alone, since its message may hold a row."""
+        try:
+            return self._release(draft, price, pool)
+        except DPICLError:
+            raise
+        except MemoryError:
+            raise ModelError(
+                "memory ran out inside a token step; lower --subsets, --per-subset or --record-tokens. "
+                "The run has stopped and what it reserved stays spent."
+            ) from None
+        except Exception as error:
+            raise ModelError(
+                f"a token step failed with {type(error).__name__}; its message is withheld because it may hold private "
+                "text. The run has stopped and what it reserved stays spent."
+            ) from None
+
+    def _release(self, draft: _Draft, price: Price, pool: Pool) -> TokenReleased:
+        """Draw, ask the model, add noise, and return the whole release at once."""
+        plan, tokenizer = self._plan, self._model.tokenizer
+        seen = token_inputs(plan, self._encoder, self._model, draft.label, draft.token_ids, pool, rng=self._rng)
+        outcome = release_token(price.mechanism, seen.rows, seen.public, rng=self._rng)
+        choice = outcome.choice
+        if plan.selection.sample and outcome.vector is not None:
+            choice = select_from(outcome.vector, plan.selection, rng=self._rng)
+        position = len(draft.token_ids)
+        if self._observe is not None:
+            self._observe(_diagnostics(draft.index, position, seen, outcome))
+        token_id = int(seen.candidates[choice])
+        return TokenReleased(
+            demonstration=draft.index,
+            position=position,
+            token_id=token_id,
+            text=demonstration_text([*draft.token_ids, token_id], tokenizer),
+            trace=outcome.trace,
+            ends=token_id in tokenizer.ending_ids,
+        )
+
+
+def _diagnostics(demonstration: int, position: int, seen: TokenInputs, outcome: TokenOutcome) -> StewardDiagnostics:
+    return StewardDiagnostics(
+        demonstration, position, seen.rows, seen.public, seen.candidates, outcome.means, seen.unusable_rows
+    )
+
+
+def _append(draft: _Draft, token: TokenReleased, limit: int) -> None:
+    draft.token_ids.append(token.token_id)
+    if token.ends:
+        draft.ended_by = "ending-token"
+    elif len(draft.token_ids) >= limit:
+        draft.ended_by = "token-limit"
+
+
+def _finish(draft: _Draft, ended_by: EndReason, model: LanguageModel) -> DemonstrationFinished:
+    text = demonstration_text(draft.token_ids, model.tokenizer)
+    return DemonstrationFinished(draft.index, draft.label, text, tuple(draft.token_ids), ended_by)
+
+
+def _check_prices(plan: GenerationPlan, price_of: Mapping[str | None, Price], pools: Mapping[str | None, Pool]) -> None:
+    """Refuse to run what was not priced: rate, tokens and mechanism kind of every pool must match."""
+    for label in plan.pool_labels():
+        name = "all rows" if label is None else f"label {label}"
+        if label not in price_of or label not in pools:
+            raise ConfigError(f"{name} has no price or no rows in this run; price every label before generating.")
+        price, pool = price_of[label], pools[label]
+        if price.mechanism.reads_private_rows and len(pool) < plan.units_per_token:
+            raise ConfigError(
+                f"{name} has {len(pool)} units, but one token draws {plan.units_per_token}; "
+                "lower --subsets or --per-subset."
+            )
+        if (
+            type(price.mechanism) is not type(plan.mechanism)
+            or price.composed_tokens != plan.composed_tokens(label)
+            or (price.mechanism.reads_private_rows and price.pool_units > len(pool))
+        ):
+            raise ConfigError(f"the price of {name} was made for another plan; price this plan before generating.")

@@ -1,0 +1,128 @@
+"""From public settings to a priced plan: defaults of the task, noise for the request, a price for every pool."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from dpicl_core.errors import ConfigError
+from dpicl_core.specs import (
+    AdaDPSynSpec,
+    AnchoredSpec,
+    MechanismSpec,
+    PublicOnlySpec,
+    TangGaussianSpec,
+    TangNoisyMaxSpec,
+    UnprotectedSpec,
+)
+from dpicl_core.tasks import target_labels
+from dpicl_core.values import GenerationPlan, Price, PrivacyTarget, PrivacyUnit, Selection, Task
+
+Accountant = Literal["tight", "paper"]
+
+DEFAULT_NOISE_SPLIT = (0.03, 0.94, 0.03)
+"""Shares of 1/sigma_eff^2 for radius search, means and coverage checks: close to the published parameters, whose
+means take 0.86 to 0.97."""
+
+DEFAULT_VOCABULARY = 100
+
+MECHANISM_TEMPLATES: dict[str, MechanismSpec] = {
+    spec.name: spec
+    for spec in (
+        AdaDPSynSpec().split_as(*DEFAULT_NOISE_SPLIT),
+        TangGaussianSpec(),
+        TangNoisyMaxSpec(),
+        AnchoredSpec(),
+        PublicOnlySpec(),
+        UnprotectedSpec(),
+    )
+}
+
+
+def mechanism_named(name: str) -> MechanismSpec:
+    """The mechanism of that name with its default settings, its noise still to be calibrated."""
+    if name not in MECHANISM_TEMPLATES:
+        raise ConfigError(f"mechanism {name} is unknown; choose one of {', '.join(MECHANISM_TEMPLATES)}.")
+    return MECHANISM_TEMPLATES[name]
+
+
+def plan_for(
+    task: Task,
+    mechanism: MechanismSpec | str = "adadpsyn",
+    *,
+    shots: int = 4,
+    targets: Sequence[str] = (),
+    subsets: int | None = None,
+    per_subset: int | None = None,
+    tokens: int | None = None,
+    vocabulary: int = DEFAULT_VOCABULARY,
+    record_tokens: int | None = None,
+    min_tokens: int | None = None,
+    unit: PrivacyUnit = PrivacyUnit.ROW,
+    selection: Selection | None = None,
+) -> GenerationPlan:
+    """A plan with the task's defaults where nothing is given; units and bounds as in GenerationPlan."""
+    length = task.tokens if tokens is None else tokens
+    return GenerationPlan(
+        task=task,
+        target_labels=target_labels(task, shots, targets),
+        mechanism=mechanism_named(mechanism) if isinstance(mechanism, str) else mechanism,
+        subsets=task.subsets if subsets is None else subsets,
+        per_subset=task.per_subset if per_subset is None else per_subset,
+        tokens=length,
+        vocabulary=vocabulary,
+        record_tokens=task.record_tokens if record_tokens is None else record_tokens,
+        min_tokens=min(task.min_tokens, max(length, 1)) if min_tokens is None else min_tokens,
+        unit=unit,
+        selection=selection or Selection(),
+    )
+
+
+def price_plan(
+    plan: GenerationPlan,
+    pool_units: Mapping[str | None, int],
+    *,
+    delta: float,
+    epsilon: float | None = None,
+    accountant: Accountant = "tight",
+) -> tuple[Price, ...]:
+    """Price every pool of the plan by itself, in order of first use.
+
+    pool_units: units per pool label. With epsilon, the mechanism's noise is calibrated for each pool to the smallest
+    that keeps it at or under the request; without, the plan's own noise is priced.
+    Raises ConfigError where a pool is smaller than M*N or the request cannot be met.
+    """
+    from dpicl_core import accounting
+
+    if epsilon is not None:
+        PrivacyTarget(epsilon, delta)
+    prices = []
+    for label in plan.pool_labels():
+        units = pool_units[label]
+        if units < plan.units_per_token and plan.mechanism.reads_private_rows:
+            name = "the whole table" if label is None else f"label {label}"
+            raise ConfigError(
+                f"{name} has {units} units, but subsets * per-subset = {plan.units_per_token} are drawn for each "
+                "token; lower --subsets or --per-subset, or leave the label out."
+            )
+        spec, composed = plan.mechanism, plan.composed_tokens(label)
+        if epsilon is not None and spec.reads_private_rows:
+            spec = accounting.calibrate(
+                spec,
+                sampling_rate=plan.units_per_token / units,
+                composed_tokens=composed,
+                delta=delta,
+                epsilon=epsilon,
+                accountant=accountant,
+            )
+        prices.append(
+            accounting.price(
+                spec,
+                label=label,
+                pool_units=units,
+                units_per_token=plan.units_per_token,
+                composed_tokens=composed,
+                delta=delta,
+            )
+        )
+    return tuple(prices)

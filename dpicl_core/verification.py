@@ -1,0 +1,171 @@
+"""Checks a demonstrations file without its makers: schema, hash, and both epsilons from the parameters in the file."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from pydantic import ValidationError
+
+from dpicl_core import accounting
+from dpicl_core.documents import DemonstrationsDocument, PoolPart, canonical_hash
+from dpicl_core.errors import DPICLError, ExportError
+from dpicl_core.export import guarantee_sentence
+from dpicl_core.planning import mechanism_named
+from dpicl_core.specs import MechanismSpec
+from dpicl_core.values import NeighbouringRelation, Price
+
+RELATIVE_TOLERANCE = 1e-6
+"""Two machines may differ in the last digits of an epsilon; more than this is a contradiction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What was found: problems in plain words (none means the file holds what it says), and the prices recomputed."""
+
+    document: DemonstrationsDocument
+    problems: tuple[str, ...]
+    prices: tuple[Price, ...]
+
+    @property
+    def holds(self) -> bool:
+        return not self.problems
+
+
+def read_document(content: bytes) -> DemonstrationsDocument:
+    """Strict parse. Raises ExportError in one sentence where the bytes are not such a file."""
+    try:
+        loaded = json.loads(content.decode("utf-8"), parse_constant=_refuse_constant, object_pairs_hook=_unique_keys)
+    except (UnicodeDecodeError, ValueError, RecursionError):
+        raise ExportError(
+            "the file is not strict JSON in UTF-8, so it is no demonstrations file; ask its makers for it again."
+        ) from None
+    try:
+        return DemonstrationsDocument.model_validate(loaded)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the top level"
+        raise ExportError(
+            f"the file does not fit the demonstrations schema: at {place}, {first['msg'].lower()}; "
+            f"{error.error_count()} such places were found. Ask its makers for it again."
+        ) from None
+
+
+def verify(document: DemonstrationsDocument) -> Verdict:
+    """Recompute everything that the file claims; every contradiction becomes a sentence."""
+    problems = list(_hash_problems(document))
+    prices: list[Price] = []
+    for pool in document.pools:
+        try:
+            price = _recompute(document, pool)
+        except DPICLError as error:
+            problems.append(f"{_named(pool)}: the parameters are not valid: {error}")
+            continue
+        prices.append(price)
+        problems.extend(_pool_problems(document, pool, price))
+    problems.extend(_run_problems(document))
+    return Verdict(document, tuple(problems), tuple(prices))
+
+
+def _recompute(document: DemonstrationsDocument, pool: PoolPart) -> Price:
+    return accounting.price(
+        spec_from(document.mechanism.name, pool.parameters),
+        label=pool.label,
+        pool_units=pool.units,
+        units_per_token=document.plan.subsets * document.plan.per_subset,
+        composed_tokens=pool.composed_tokens,
+        delta=document.guarantee.delta,
+    )
+
+
+def spec_from(name: str, parameters: dict[str, Any]) -> MechanismSpec:
+    """The spec that a document names. Raises ConfigError or ExportError where the parameters do not fit it."""
+    kind = type(mechanism_named(name))
+    try:
+        return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in parameters.items()})
+    except TypeError:
+        raise ExportError(
+            f"the parameters do not belong to mechanism {name}; the file was put together wrongly."
+        ) from None
+
+
+def _hash_problems(document: DemonstrationsDocument) -> Iterable[str]:
+    found = canonical_hash(document.model_dump(mode="json"))
+    if found != document.sha256:
+        yield (
+            f"the file was changed after it was written: its contents hash to {found[:16]}..., "
+            f"but it states {document.sha256[:16] or 'nothing'}..."
+        )
+
+
+def _pool_problems(document: DemonstrationsDocument, pool: PoolPart, price: Price) -> Iterable[str]:
+    stated = (("tight", pool.epsilon.tight, price.epsilon_tight), ("paper", pool.epsilon.paper, price.epsilon_paper))
+    for accountant, said, found in stated:
+        if not math.isclose(said, found, rel_tol=RELATIVE_TOLERANCE, abs_tol=1e-12):
+            direction = "too little" if said < found else "more than it costs"
+            yield (
+                f"{_named(pool)}: the parameters give epsilon {found:.6g} by the {accountant} accountant, "
+                f"but the file states {said:.6g}, which is {direction}"
+            )
+    drawn = document.plan.subsets * document.plan.per_subset
+    rate = 0.0 if not price.mechanism.reads_private_rows else drawn / max(pool.units, 1)
+    if not math.isclose(pool.sampling_rate, rate, rel_tol=RELATIVE_TOLERANCE):
+        yield f"{_named(pool)}: the sampling rate is stated as {pool.sampling_rate:.6g}, but M*N/units is {rate:.6g}"
+    if pool.noise_multipliers != price.mechanism.noise_multipliers() or pool.sigma_eff != price.mechanism.sigma_eff:
+        yield f"{_named(pool)}: the noise multipliers are not those of the parameters"
+
+
+def _run_problems(document: DemonstrationsDocument) -> Iterable[str]:
+    guarantee, plan = document.guarantee, document.plan
+    for accountant in ("tight", "paper"):
+        worst = max((getattr(pool.epsilon, accountant) for pool in document.pools), default=0.0)
+        if not math.isclose(getattr(guarantee.epsilon, accountant), worst, rel_tol=RELATIVE_TOLERANCE):
+            yield (
+                f"the guarantee states epsilon {getattr(guarantee.epsilon, accountant):.6g} by the {accountant} "
+                f"accountant, but its most expensive label costs {worst:.6g}"
+            )
+    relation = NeighbouringRelation(guarantee.neighbouring_relation)
+    open_labels = relation is NeighbouringRelation.REPLACE_ONE_ANY
+    needed = {None: len(plan.target_labels)} if open_labels else _uses(plan.target_labels)
+    priced = {pool.label: pool.composed_tokens for pool in document.pools}
+    for label, uses in needed.items():
+        if priced.get(label, 0) < uses * plan.tokens:
+            yield (
+                f"{'all rows' if label is None else 'label ' + label}: {uses} demonstrations of {plan.tokens} tokens "
+                f"need {uses * plan.tokens} tokens composed, but {priced.get(label, 0)} were priced"
+            )
+    made = _uses([d.label for d in document.demonstrations])
+    asked = _uses(plan.target_labels)
+    if any(count > asked.get(label, 0) for label, count in made.items()):
+        yield "the file holds more demonstrations of a label than its plan paid for"
+    if any(d.tokens > plan.tokens for d in document.demonstrations):
+        yield "a demonstration is longer than the token limit that was paid for"
+    if document.task.open_labels != open_labels:
+        yield "the neighbouring relation does not fit the task's labels"
+    if guarantee.sentence != guarantee_sentence(guarantee.epsilon.tight, guarantee.delta, guarantee.unit, relation):
+        yield "the guarantee in words does not say what the numbers say"
+
+
+def _uses(labels: Iterable[str]) -> dict[str | None, int]:
+    counts: dict[str | None, int] = {}
+    for label in labels:
+        counts[label] = counts.get(label, 0) + 1
+    return counts
+
+
+def _named(pool: PoolPart) -> str:
+    return "all rows" if pool.label is None else f"label {pool.label}"
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands twice")
+    return found
