@@ -106,7 +106,7 @@ def price_plan(
                 "token; lower --subsets or --per-subset, or leave the label out."
             )
         spec, composed = plan.mechanism, plan.composed_tokens(label)
-        if epsilon is not None and spec.reads_private_rows:
+        if epsilon is not None and spec.noise_multipliers():
             spec = accounting.calibrate(
                 spec,
                 sampling_rate=plan.units_per_token / units,

@@ -9,14 +9,26 @@ from dpicl_core.cli.parsing import number, numbers, positive, whole
 from dpicl_core.errors import ConfigError
 from dpicl_core.planning import DEFAULT_NOISE_SPLIT, DEFAULT_VOCABULARY, mechanism_named
 from dpicl_core.specs import AdaDPSynSpec, AnchoredSpec, MechanismSpec, TangGaussianSpec, TangNoisyMaxSpec
+from dpicl_core.values import Selection
 
 SIGMA_OPTIONS = ("sigma", "sigma0", "sigma1", "sigma2", "epsilon0")
 
 
 def add_mechanism_options(parser: argparse.ArgumentParser, *, names: tuple[str, ...]) -> None:
     """Mechanism, its settings and its noise."""
-    group = parser.add_argument_group("mechanism")
-    group.add_argument("--mechanism", choices=names, default="adadpsyn", help="how noise protects each token")
+    parser.add_argument("--mechanism", choices=names, default="adadpsyn", help="how noise protects each token")
+    add_setting_options(parser)
+    noise = parser.add_argument_group("noise given by hand, instead of --epsilon (noise multipliers, no unit)")
+    noise.add_argument("--sigma", type=positive, help="Tang Gaussian: noise / sensitivity of the sum")
+    noise.add_argument("--sigma0", type=positive, help="AdaDPSyn: radius search")
+    noise.add_argument("--sigma1", type=positive, help="AdaDPSyn and anchored: means")
+    noise.add_argument("--sigma2", type=positive, help="AdaDPSyn: coverage checks")
+    noise.add_argument("--epsilon0", type=positive, help="Tang noisy max: loss of one token before sampling")
+
+
+def add_setting_options(parser: argparse.ArgumentParser) -> None:
+    """Public settings of the mechanisms."""
+    group = parser.add_argument_group("mechanism settings (public)")
     group.add_argument("--iterations", type=whole(1), default=1, metavar="T", help="AdaDPSyn: refinements at most (T^)")
     group.add_argument(
         "--margin", type=number, default=0.2, metavar="LAMBDA", help="AdaDPSyn: margin lambda added to the radius"
@@ -43,12 +55,6 @@ def add_mechanism_options(parser: argparse.ArgumentParser, *, names: tuple[str, 
         action="store_true",
         help="Tang: use every token as a candidate instead of the public top K",
     )
-    noise = parser.add_argument_group("noise given by hand, instead of --epsilon (noise multipliers, no unit)")
-    noise.add_argument("--sigma", type=positive, help="Tang Gaussian: noise / sensitivity of the sum")
-    noise.add_argument("--sigma0", type=positive, help="AdaDPSyn: radius search")
-    noise.add_argument("--sigma1", type=positive, help="AdaDPSyn and anchored: means")
-    noise.add_argument("--sigma2", type=positive, help="AdaDPSyn: coverage checks")
-    noise.add_argument("--epsilon0", type=positive, help="Tang noisy max: loss of one token before sampling")
 
 
 def add_sampling_options(parser: argparse.ArgumentParser, *, required: bool) -> None:
@@ -91,6 +97,27 @@ def add_generation_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_selection_options(parser: argparse.ArgumentParser) -> None:
+    """How a released vector becomes a token; post-processing, so it costs nothing."""
+    group = parser.add_argument_group("selection (free: post-processing of what was released)")
+    group.add_argument(
+        "--selection", choices=("argmax", "sample"), default="argmax", help="largest entry, or a sample of the vector"
+    )
+    group.add_argument("--temperature", type=positive, metavar="T", help="sampling: below 1 is safer (default 1)")
+    group.add_argument(
+        "--top-p", type=positive, metavar="P", help="sampling: likeliest tokens up to this probability (default 1)"
+    )
+
+
+def selection_from(arguments: argparse.Namespace) -> Selection:
+    """The selection; ConfigError where sampling settings are given for argmax."""
+    if arguments.selection == "argmax":
+        if arguments.temperature is not None or arguments.top_p is not None:
+            raise ConfigError("--temperature and --top-p belong to --selection sample; give that, or leave them out.")
+        return Selection()
+    return Selection(sample=True, temperature=arguments.temperature or 1.0, top_p=arguments.top_p or 1.0)
+
+
 def add_privacy_options(parser: argparse.ArgumentParser) -> None:
     """Epsilon, delta and who decides."""
     group = parser.add_argument_group("privacy")
@@ -125,7 +152,7 @@ def mechanism_from(arguments: argparse.Namespace) -> tuple[MechanismSpec, bool]:
         raise ConfigError(f"--{missing[0]} is missing; {template.name} needs all of its noise multipliers, or none.")
     if given and arguments.epsilon is not None:
         raise ConfigError("both --epsilon and noise multipliers are given; give only one of them.")
-    return replace(_with_settings(template, arguments), **given), bool(given)
+    return replace(with_settings(template, arguments), **given), bool(given)
 
 
 def _noise_options(spec: MechanismSpec) -> tuple[str, ...]:
@@ -138,7 +165,7 @@ def _noise_options(spec: MechanismSpec) -> tuple[str, ...]:
     return options.get(type(spec), ())
 
 
-def _with_settings(spec: MechanismSpec, arguments: argparse.Namespace) -> MechanismSpec:
+def with_settings(spec: MechanismSpec, arguments: argparse.Namespace) -> MechanismSpec:
     """The template with its public settings; the noise split is taken anew since it depends on T^."""
     if isinstance(spec, AdaDPSynSpec):
         settings = replace(spec, iterations=arguments.iterations, margin=arguments.margin, simplex=arguments.simplex)

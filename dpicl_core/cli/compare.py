@@ -1,0 +1,160 @@
+"""`compare`: several mechanisms on one plan, each with its own draws, each of which spends."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rich.console import Console
+
+from dpicl_core.cli.inputs import add_input_options, plan_from, read_inputs, request_from, stage_printer
+from dpicl_core.cli.parsing import HelpFormatter, whole
+from dpicl_core.cli.plan_options import (
+    add_generation_options,
+    add_privacy_options,
+    add_sampling_options,
+    add_selection_options,
+    add_setting_options,
+    with_settings,
+)
+from dpicl_core.cli.progress import RunProgress
+from dpicl_core.errors import ConfigError
+from dpicl_core.events import ReleasedEvent, TokenReleased
+from dpicl_core.export import document_for, write_document
+from dpicl_core.files import check_writable
+from dpicl_core.language_model import LanguageModel, load_model
+from dpicl_core.planning import MECHANISM_TEMPLATES, mechanism_named
+from dpicl_core.runs import PreparedRun, RunRecord, check_context, prepare_run
+from dpicl_core.runs import run as run_plan
+from dpicl_core.values import Selection
+
+DEFAULT_MECHANISMS = "adadpsyn,tang-gaussian,anchored,public-only"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One finished mechanism: its record, the last radius and noise per coordinate averaged over tokens, seconds."""
+
+    record: RunRecord
+    radius: float | None
+    noise: float | None
+    seconds: float
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the parser."""
+    parser = subparsers.add_parser(
+        "compare",
+        help="run several mechanisms on one plan, side by side",
+        description="Run several mechanisms on one plan with independent draws. EACH OF THEM SPENDS epsilon on the "
+        "private rows (public-only spends nothing); their costs add up.",
+        formatter_class=HelpFormatter,
+    )
+    parser.add_argument(
+        "--mechanisms",
+        default=DEFAULT_MECHANISMS,
+        metavar="A,B,...",
+        help=f"mechanisms to compare, of {', '.join(MECHANISM_TEMPLATES)}",
+    )
+    parser.add_argument("--shots", type=whole(1), default=4, help="demonstrations to make with each mechanism")
+    parser.add_argument(
+        "--out", type=Path, metavar="FOLDER", help="keep each mechanism's demonstrations JSON in this folder"
+    )
+    add_input_options(parser)
+    add_privacy_options(parser)
+    add_setting_options(parser)
+    add_sampling_options(parser, required=False)
+    add_generation_options(parser)
+    add_selection_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run all mechanisms one after the other and print them side by side."""
+    if arguments.epsilon is None:
+        raise ConfigError("--epsilon is missing; give the privacy loss that each mechanism may spend, for example 4.")
+    names = [name.strip() for name in arguments.mechanisms.split(",") if name.strip()]
+    if len(set(names)) != len(names) or len(names) < 2:
+        raise ConfigError(f"--mechanisms must name at least two different ones, but is {arguments.mechanisms}.")
+    specs = [with_settings(mechanism_named(name), arguments) for name in names]
+    if arguments.out is not None:
+        check_writable(arguments.out / "any.json")
+    dataset, task = read_inputs(arguments)
+    request = request_from(arguments, dataset)
+    prepared = []
+    for spec in specs:
+        plan = plan_from(arguments, task, mechanism_named("public-only"))
+        selection = plan.selection if spec.releases_vector else Selection()
+        prepared.append(prepare_run(dataset, replace(plan, mechanism=spec, selection=selection), request))
+    console = Console(stderr=True, quiet=arguments.quiet)
+    total = sum(_spent(each) for each in prepared)
+    console.print(
+        f"Every mechanism spends by itself; together epsilon {total:.4g} at delta "
+        f"{request.delta * sum(spec.reads_private_rows for spec in specs):g}, whatever happens from here on.",
+        highlight=False,
+        soft_wrap=True,
+    )
+    model = load_model(arguments.model, progress=stage_printer(console))
+    check_context(prepared[0].plan, model)
+    measured = [_measure(each, model, console) for each in prepared]
+    for result in measured:
+        if arguments.out is not None and result.record.private:
+            name = result.record.plan.mechanism.name
+            write_document(document_for(result.record), arguments.out / f"{name}.json")
+    sys.stdout.write(comparison_text(measured))
+    return 0
+
+
+def _spent(prepared: PreparedRun) -> float:
+    if not prepared.plan.mechanism.exportable:
+        return 0.0
+    return max(price.epsilon_tight for price in prepared.prices)
+
+
+def _measure(prepared: PreparedRun, model: LanguageModel, console: Console) -> Measured:
+    radii: list[float] = []
+    scales: list[float] = []
+    started = time.perf_counter()
+    with RunProgress(prepared.plan.tokens, console) as progress:
+
+        def watch(event: ReleasedEvent) -> None:
+            progress.show(event)
+            if isinstance(event, TokenReleased) and event.trace.steps:
+                radii.append(event.trace.steps[-1].radius)
+                scales.append(event.trace.steps[-1].noise_scale)
+
+        record = run_plan(prepared, model, on_event=watch)
+    seconds = time.perf_counter() - started
+    return Measured(record, _mean(radii), _mean(scales), seconds)
+
+
+def _mean(values: list[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def comparison_text(measured: list[Measured]) -> str:
+    """Numbers first, one line a mechanism, then the texts under each label."""
+    lines = [f"{'mechanism':<16}{'epsilon':>9}{'paper':>9}{'noise':>10}{'radius':>9}{'seconds':>9}"]
+    for result in measured:
+        prices = result.record.prices
+        tight = max(price.epsilon_tight for price in prices)
+        paper = max(price.epsilon_paper for price in prices)
+        lines.append(
+            f"{result.record.plan.mechanism.name:<16}{tight:>9.3g}{paper:>9.3g}"
+            f"{_cell(result.noise):>10}{_cell(result.radius):>9}{result.seconds:>9.1f}"
+        )
+    lines.append("noise: standard deviation per coordinate of the mean, last step; radius: last R; means over tokens")
+    for index, label in enumerate(measured[0].record.plan.target_labels):
+        lines.append(f"\n{index + 1}. {label}")
+        for result in measured:
+            internal = "" if result.record.private else " [internal, not DP, never exported]"
+            text = result.record.demonstrations[index].text
+            lines.append(f"  {result.record.plan.mechanism.name}{internal}: {text}")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"
