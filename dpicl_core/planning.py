@@ -60,6 +60,7 @@ def plan_for(
     min_tokens: int | None = None,
     unit: PrivacyUnit = PrivacyUnit.ROW,
     selection: Selection | None = None,
+    label_bounds: Mapping[str, int] | None = None,
 ) -> GenerationPlan:
     """A plan with the task's defaults where nothing is given; units and bounds as in GenerationPlan."""
     length = task.tokens if tokens is None else tokens
@@ -75,6 +76,7 @@ def plan_for(
         min_tokens=min(task.min_tokens, max(length, 1)) if min_tokens is None else min_tokens,
         unit=unit,
         selection=selection or Selection(),
+        label_bounds=None if label_bounds is None else tuple(label_bounds.items()),
     )
 
 
@@ -88,41 +90,79 @@ def price_plan(
 ) -> tuple[Price, ...]:
     """Price every pool of the plan by itself, in order of first use.
 
-    pool_units: units per pool label. With epsilon, the mechanism's noise is calibrated for each pool to the smallest
-    that keeps it at or under the request; without, the plan's own noise is priced.
+    pool_units: units per pool label (not read where the plan has declared lower bounds). With epsilon, the mechanism's
+    noise is calibrated for each pool to the smallest that keeps it at or under the request; without, the plan's own
+    noise is priced.
     Raises ConfigError where a pool is smaller than M*N or the request cannot be met.
     """
-    from dpicl_core import accounting
-
     if epsilon is not None:
         PrivacyTarget(epsilon, delta)
-    prices = []
-    for label in plan.pool_labels():
-        units = pool_units[label]
-        if units < plan.units_per_token and plan.mechanism.reads_private_rows:
-            name = "the whole table" if label is None else f"label {label}"
-            raise ConfigError(
-                f"{name} has {units} units, but subsets * per-subset = {plan.units_per_token} are drawn for each "
-                "token; lower --subsets or --per-subset, or leave the label out."
-            )
-        spec, composed = plan.mechanism, plan.composed_tokens(label)
-        if epsilon is not None and spec.noise_multipliers():
-            spec = accounting.calibrate(
-                spec,
-                sampling_rate=plan.units_per_token / units,
-                composed_tokens=composed,
-                delta=delta,
-                epsilon=epsilon,
-                accountant=accountant,
-            )
-        prices.append(
-            accounting.price(
-                spec,
-                label=label,
-                pool_units=units,
-                units_per_token=plan.units_per_token,
-                composed_tokens=composed,
-                delta=delta,
-            )
+    if plan.label_bounds is not None and plan.mechanism.reads_private_rows:
+        return _price_by_declared_bounds(plan, delta=delta, epsilon=epsilon, accountant=accountant)
+    return tuple(
+        _price_pool(plan, label, pool_units[label], delta=delta, epsilon=epsilon, accountant=accountant)
+        for label in plan.pool_labels()
+    )
+
+
+def _price_pool(
+    plan: GenerationPlan,
+    label: str | None,
+    units: int,
+    *,
+    delta: float,
+    epsilon: float | None,
+    accountant: Accountant,
+) -> Price:
+    from dpicl_core import accounting
+
+    spec, composed = plan.mechanism, plan.composed_tokens(label)
+    if units < plan.units_per_token and spec.reads_private_rows:
+        name = "the whole table" if label is None else f"label {label}"
+        raise ConfigError(
+            f"{name} has {units} units, but subsets * per-subset = {plan.units_per_token} are drawn for each token; "
+            "lower --subsets or --per-subset, or leave the label out."
         )
-    return tuple(prices)
+    if epsilon is not None and spec.noise_multipliers():
+        spec = accounting.calibrate(
+            spec,
+            sampling_rate=plan.units_per_token / units,
+            composed_tokens=composed,
+            delta=delta,
+            epsilon=epsilon,
+            accountant=accountant,
+        )
+    return accounting.price(
+        spec,
+        label=label,
+        pool_units=units,
+        units_per_token=plan.units_per_token,
+        composed_tokens=composed,
+        delta=delta,
+    )
+
+
+def _price_by_declared_bounds(
+    plan: GenerationPlan, *, delta: float, epsilon: float | None, accountant: Accountant
+) -> tuple[Price, ...]:
+    """Prices where a unit may change its label: only declared lower bounds are used, and the worst pair counts."""
+    from dpicl_core import accounting
+
+    bounds = dict(plan.label_bounds or ())
+    labels = [label for label in plan.pool_labels() if label is not None]
+    composed = {label: plan.composed_tokens(label) for label in labels}
+    specs: dict[str, MechanismSpec] = dict.fromkeys(labels, plan.mechanism)
+    if epsilon is not None and plan.mechanism.noise_multipliers():
+        specs = accounting.calibrate_label_change(
+            plan.mechanism,
+            lower_bounds=bounds,
+            units_per_token=plan.units_per_token,
+            composed_tokens=composed,
+            delta=delta,
+            epsilon=epsilon,
+            accountant=accountant,
+        )
+    charges = accounting.label_change_charges(
+        specs, lower_bounds=bounds, units_per_token=plan.units_per_token, composed_tokens=composed
+    )
+    return accounting.price_label_change(charges, lower_bounds=bounds, delta=delta)

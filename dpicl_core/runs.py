@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from dpicl_core.data import Dataset, check_pool, pool_for
-from dpicl_core.errors import ModelError
+from dpicl_core.data import Dataset, assign_persons, check_pool, pool_for
+from dpicl_core.errors import DataError, ModelError
 from dpicl_core.events import DemonstrationFinished, ReleasedEvent, RunFinished
 from dpicl_core.generation import Observer, generate
 from dpicl_core.language_model.protocol import LanguageModel, ModelInfo
 from dpicl_core.planning import Accountant, price_plan
 from dpicl_core.prompt_tokens import PromptEncoder
 from dpicl_core.randomness import RandomSource, SecretRandomness
-from dpicl_core.values import GenerationPlan, Pool, Price, check_delta_rule, default_delta
+from dpicl_core.values import GenerationPlan, Pool, Price, PrivacyUnit, check_delta_rule, default_delta
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +65,21 @@ def request_for(
     return PrivacyRequest(epsilon, delta, accountant)
 
 
-def prepare_run(dataset: Dataset, plan: GenerationPlan, request: PrivacyRequest) -> PreparedRun:
-    """Build the pools of a plan and price them. Raises DataError where a pool is smaller than M*N."""
-    pools = {label: pool_for(dataset, label, plan.unit) for label in plan.pool_labels()}
+def prepare_run(
+    dataset: Dataset, plan: GenerationPlan, request: PrivacyRequest, *, assignment: Mapping[str, str] | None = None
+) -> PreparedRun:
+    """Build the pools of a plan and price them. Raises DataError where a pool is smaller than M*N.
+
+    assignment: person to label, where the unit is the person; drawn secretly for this run where it is left out.
+    """
+    if plan.unit is PrivacyUnit.PERSON and assignment is None and not plan.task.open_labels:
+        secret = SecretRandomness()
+        assignment = assign_persons(dataset, lambda labels: labels[secret.choose(len(labels))])
+    pools = {label: pool_for(dataset, label, plan.unit, assignment) for label in plan.pool_labels()}
     if plan.mechanism.reads_private_rows:
         for pool in pools.values():
-            check_pool(pool, plan.subsets, plan.per_subset)
+            check_pool(pool, plan.subsets, plan.per_subset, unit=plan.unit)
+        _check_declared_bounds(plan, pools)
     prices = price_plan(
         plan,
         {label: len(pool) for label, pool in pools.items()},
@@ -79,6 +88,16 @@ def prepare_run(dataset: Dataset, plan: GenerationPlan, request: PrivacyRequest)
         accountant=request.accountant,
     )
     return PreparedRun(plan, request, prices, pools)
+
+
+def _check_declared_bounds(plan: GenerationPlan, pools: Mapping[str | None, Pool]) -> None:
+    """Tell the steward, before anything is drawn, of a declared lower bound that the table does not reach."""
+    for label, bound in plan.label_bounds or ():
+        if label in pools and len(pools[label]) < bound:
+            raise DataError(
+                f"label {label} has fewer units than its declared lower bound of {bound}, so the price would be wrong; "
+                "declare a bound that every version of the table reaches."
+            )
 
 
 def check_context(plan: GenerationPlan, model: LanguageModel) -> None:

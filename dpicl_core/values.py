@@ -152,6 +152,8 @@ class GenerationPlan:
     target_labels: one per demonstration, in order; repeats are allowed and priced.
     mechanism: with its noise; calibration rescales it per label.
     subsets M and per_subset N in units, tokens T_max, vocabulary K, record_tokens and min_tokens in tokens.
+    label_bounds: None while label counts are public; else a unit may also change its label, and these are the declared
+    lower bounds (label, units) that stand in for the counts.
     """
 
     task: Task
@@ -165,8 +167,10 @@ class GenerationPlan:
     min_tokens: int = 1
     unit: PrivacyUnit = PrivacyUnit.ROW
     selection: Selection = Selection()
+    label_bounds: tuple[tuple[str, int], ...] | None = None
 
     def __post_init__(self) -> None:
+        self._check_bounds_of_labels()
         require(
             not self.selection.sample or self.mechanism.releases_vector,
             f"{self.mechanism.name} releases no vector to sample from, only its choice; use --selection argmax.",
@@ -192,6 +196,21 @@ class GenerationPlan:
             f"{', '.join(self.task.labels[:20])}.",
         )
 
+    def _check_bounds_of_labels(self) -> None:
+        if self.label_bounds is None:
+            return
+        require(
+            not self.task.open_labels,
+            "open labels already let any row replace any row; leave the declared lower bounds out.",
+        )
+        declared = dict(self.label_bounds)
+        for label in dict.fromkeys(self.target_labels):
+            require(
+                declared.get(label, 0) >= self.units_per_token,
+                f"label {label} has a declared lower bound of {declared.get(label, 0)} units, but one token draws "
+                f"{self.units_per_token}; declare a larger one, or lower --subsets or --per-subset.",
+            )
+
     @property
     def units_per_token(self) -> int:
         """M*N, the units drawn for one token."""
@@ -199,7 +218,7 @@ class GenerationPlan:
 
     @property
     def neighbouring_relation(self) -> NeighbouringRelation:
-        if self.task.open_labels:
+        if self.task.open_labels or self.label_bounds is not None:
             return NeighbouringRelation.REPLACE_ONE_ANY
         return NeighbouringRelation.REPLACE_ONE_SAME_LABEL
 

@@ -57,28 +57,48 @@ def read_document(content: bytes) -> DemonstrationsDocument:
 def verify(document: DemonstrationsDocument) -> Verdict:
     """Recompute everything that the file claims; every contradiction becomes a sentence."""
     problems = list(_hash_problems(document))
-    prices: list[Price] = []
-    for pool in document.pools:
-        try:
-            price = _recompute(document, pool)
-        except DPICLError as error:
-            problems.append(f"{_named(pool)}: the parameters are not valid: {error}")
-            continue
-        prices.append(price)
+    prices: tuple[Price, ...] = ()
+    try:
+        prices = _recompute(document)
+    except DPICLError as error:
+        problems.append(f"the parameters are not valid: {str(error).rstrip('.')}")
+    for pool, price in zip(document.pools, prices, strict=False):
         problems.extend(_pool_problems(document, pool, price))
     problems.extend(_run_problems(document))
-    return Verdict(document, tuple(problems), tuple(prices))
+    return Verdict(document, tuple(problems), prices)
 
 
-def _recompute(document: DemonstrationsDocument, pool: PoolPart) -> Price:
-    return accounting.price(
-        spec_from(document.mechanism.name, pool.parameters),
-        label=pool.label,
-        pool_units=pool.units,
-        units_per_token=document.plan.subsets * document.plan.per_subset,
-        composed_tokens=pool.composed_tokens,
-        delta=document.guarantee.delta,
+def _recompute(document: DemonstrationsDocument) -> tuple[Price, ...]:
+    """Prices of all pools from the parameters, by the rule that the neighbouring relation asks for."""
+    drawn, delta = document.plan.subsets * document.plan.per_subset, document.guarantee.delta
+    specs = [spec_from(document.mechanism.name, pool.parameters) for pool in document.pools]
+    if _labels_may_change(document) and all(spec.reads_private_rows for spec in specs):
+        labels = [str(pool.label) for pool in document.pools]
+        bounds = {label: pool.units for label, pool in zip(labels, document.pools, strict=True)}
+        charges = accounting.label_change_charges(
+            dict(zip(labels, specs, strict=True)),
+            lower_bounds=bounds,
+            units_per_token=drawn,
+            composed_tokens={label: pool.composed_tokens for label, pool in zip(labels, document.pools, strict=True)},
+        )
+        return accounting.price_label_change(charges, lower_bounds=bounds, delta=delta)
+    return tuple(
+        accounting.price(
+            spec,
+            label=pool.label,
+            pool_units=pool.units,
+            units_per_token=drawn,
+            composed_tokens=pool.composed_tokens,
+            delta=delta,
+        )
+        for spec, pool in zip(specs, document.pools, strict=True)
     )
+
+
+def _labels_may_change(document: DemonstrationsDocument) -> bool:
+    """Fixed labels under the relation that replaces any unit by any other."""
+    any_for_any = document.guarantee.neighbouring_relation == NeighbouringRelation.REPLACE_ONE_ANY.value
+    return any_for_any and not document.task.open_labels
 
 
 def spec_from(name: str, parameters: dict[str, Any]) -> MechanismSpec:
@@ -128,7 +148,7 @@ def _run_problems(document: DemonstrationsDocument) -> Iterable[str]:
                 f"accountant, but its most expensive label costs {worst:.6g}"
             )
     relation = NeighbouringRelation(guarantee.neighbouring_relation)
-    open_labels = relation is NeighbouringRelation.REPLACE_ONE_ANY
+    open_labels = document.task.open_labels
     needed = {None: len(plan.target_labels)} if open_labels else _uses(plan.target_labels)
     priced = {pool.label: pool.composed_tokens for pool in document.pools}
     for label, uses in needed.items():
@@ -143,7 +163,7 @@ def _run_problems(document: DemonstrationsDocument) -> Iterable[str]:
         yield "the file holds more demonstrations of a label than its plan paid for"
     if any(d.tokens > plan.tokens for d in document.demonstrations):
         yield "a demonstration is longer than the token limit that was paid for"
-    if document.task.open_labels != open_labels:
+    if open_labels and relation is not NeighbouringRelation.REPLACE_ONE_ANY:
         yield "the neighbouring relation does not fit the task's labels"
     if guarantee.sentence != guarantee_sentence(guarantee.epsilon.tight, guarantee.delta, guarantee.unit, relation):
         yield "the guarantee in words does not say what the numbers say"

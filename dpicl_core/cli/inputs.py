@@ -16,7 +16,7 @@ from dpicl_core.planning import plan_for
 from dpicl_core.runs import PrivacyRequest, request_for
 from dpicl_core.specs import MechanismSpec
 from dpicl_core.tasks import TASKS, custom_task, task_named
-from dpicl_core.values import GenerationPlan, Task
+from dpicl_core.values import GenerationPlan, PrivacyUnit, Task
 
 
 def add_input_options(parser: argparse.ArgumentParser) -> None:
@@ -24,6 +24,7 @@ def add_input_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, required=True, metavar="FILE", help="the private table (CSV or .xlsx)")
     add_model_options(parser)
     add_task_options(parser)
+    add_unit_options(parser)
 
 
 def add_model_options(parser: argparse.ArgumentParser) -> None:
@@ -56,6 +57,43 @@ def add_task_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--label-column", metavar="COLUMN", help="column that holds the label")
 
 
+def add_unit_options(parser: argparse.ArgumentParser) -> None:
+    """Who is protected, and against which change."""
+    group = parser.add_argument_group("unit and neighbours")
+    group.add_argument(
+        "--person-column",
+        metavar="COLUMN",
+        help="protect persons instead of rows: all rows with one value here are one person's; never put into a prompt",
+    )
+    group.add_argument(
+        "--labels-may-change",
+        action="store_true",
+        help="label counts are private too: needs --label-rows for each target label, and costs more",
+    )
+    group.add_argument(
+        "--label-rows",
+        action="append",
+        default=[],
+        metavar="LABEL=N",
+        help="declared lower bound of a label's rows (or persons); repeat for each target label",
+    )
+
+
+def label_bounds_from(arguments: argparse.Namespace) -> dict[str, int] | None:
+    """Declared lower bounds, None where labels do not change."""
+    bounds: dict[str, int] = {}
+    for entry in arguments.label_rows:
+        label, _, count = entry.rpartition("=")
+        if not label or not count.isdigit() or int(count) < 1:
+            raise ConfigError(
+                f"--label-rows must look like LABEL=120, but is {entry}; give a label and a number."
+            )
+        bounds[label] = int(count)
+    if bool(bounds) != arguments.labels_may_change:
+        raise ConfigError("--labels-may-change and --label-rows go together; give both, or neither.")
+    return bounds or None
+
+
 def read_inputs(arguments: argparse.Namespace) -> tuple[Dataset, Task]:
     """The table and its task; rows must carry declared labels where labels are fixed."""
     dataset = read_dataset(arguments.data, text_column=arguments.text_column, label_column=arguments.label_column)
@@ -77,6 +115,8 @@ def plan_from(arguments: argparse.Namespace, task: Task, mechanism: MechanismSpe
         record_tokens=arguments.record_tokens,
         min_tokens=arguments.min_tokens,
         selection=selection_from(arguments),
+        unit=PrivacyUnit.ROW if arguments.person_column is None else PrivacyUnit.PERSON,
+        label_bounds=label_bounds_from(arguments),
     )
 
 

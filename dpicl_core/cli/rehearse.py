@@ -50,6 +50,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_sampling_options(parser, required=False)
     add_generation_options(parser)
     parser.set_defaults(run=run, selection="argmax", temperature=None, top_p=None)
+    parser.set_defaults(person_column=None, labels_may_change=False, label_rows=[])
 
 
 def run(arguments: argparse.Namespace) -> int:
