@@ -44,12 +44,13 @@ class PromptsPart(_Part):
 
 
 class DemonstrationPart(_Part):
-    """One synthetic demonstration. ended_by: an ending token, or the token limit T_max."""
+    """One synthetic demonstration. ended_by: an ending token, the token limit T_max, or the end of a run that was
+    closed early."""
 
     label: str
     text: str
     tokens: Count
-    ended_by: Literal["ending-token", "token-limit"]
+    ended_by: Literal["ending-token", "token-limit", "stopped"]
 
 
 class EpsilonPart(_Part):
@@ -128,7 +129,8 @@ class ModelPart(_Part):
 
 
 class DemonstrationsDocument(_Part):
-    """The whole file. sha256 is over the canonical form of everything else."""
+    """The whole file. run: its id in the ledger that paid for it. sha256 is over the canonical form of everything
+    else."""
 
     format: Literal["dpicl-demonstrations"] = "dpicl-demonstrations"
     schema_version: Literal[1] = 1
@@ -143,6 +145,7 @@ class DemonstrationsDocument(_Part):
     pools: list[PoolPart]
     model: ModelPart
     versions: dict[str, str]
+    run: str | None = None
     created: str
     sha256: str
 

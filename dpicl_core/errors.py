@@ -26,3 +26,7 @@ class BudgetError(DPICLError):
 
 class ExportError(DPICLError):
     """A result cannot be written, read back or verified."""
+
+
+class LedgerError(DPICLError):
+    """The ledger cannot be opened, written or trusted; nothing that it did not store was shown."""

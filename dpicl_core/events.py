@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from dpicl_core.values import Price
 
-EndReason = Literal["ending-token", "token-limit"]
+EndReason = Literal["ending-token", "token-limit", "stopped"]
+"""`stopped`: the run was closed before this demonstration was done."""
 StopReason = Literal["radius", "coverage", "iterations", "single"]
 Vector = NDArray[np.float64]
 

@@ -69,6 +69,7 @@ def document_for(record: RunRecord) -> DemonstrationsDocument:
         "pools": [_pool_part(price) for price in record.prices],
         "model": _model_part(record.model),
         "versions": package_versions(),
+        "run": record.run_id,
         "created": record.finished_at.isoformat(timespec="seconds"),
     }
     unsigned = DemonstrationsDocument(**content, sha256="")
@@ -138,6 +139,9 @@ def _icl_template(task: Task) -> str:
 def _shortfalls(record: RunRecord) -> list[str]:
     asked, got = len(record.plan.target_labels), len(record.demonstrations)
     found = [f"{got} demonstrations were made of {asked} asked"] if got < asked else []
+    cut = [str(d.demonstration + 1) for d in record.demonstrations if d.ended_by == "stopped"]
+    if cut:
+        found.append(f"the run was closed before demonstration {', '.join(cut)} was done")
     empty = [str(d.demonstration + 1) for d in record.demonstrations if not d.text]
     if empty:
         found.append(f"empty text in demonstration {', '.join(empty)}")

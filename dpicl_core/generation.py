@@ -51,12 +51,15 @@ def generate(
     rng: RandomSource,
     commit: Commit | None = None,
     observe: Observer | None = None,
+    released: Sequence[TokenReleased] = (),
 ) -> Iterator[ReleasedEvent]:
     """Run a priced plan and yield its released events.
 
     prices and pools: one per plan.pool_labels(). commit: called with each token before it is yielded; if it raises,
-    the token was never released. observe: receives internal diagnostics, which are not DP.
-    Raises ConfigError where price and plan disagree, ModelError where the model cannot take prompts this long.
+    the token was never released. observe: receives internal diagnostics, which are not DP. released: tokens that an
+    interrupted run committed, in their order; they are yielded again, and only the rest is drawn.
+    Raises ConfigError where price, plan or released tokens disagree, ModelError where the model cannot take prompts
+    this long.
     """
     price_of = {price.label: price for price in prices}
     _check_prices(plan, price_of, pools)
@@ -65,6 +68,13 @@ def generate(
     drafts = [_Draft(index, label) for index, label in enumerate(plan.target_labels)]
     yield RunStarted(plan.target_labels, tuple(prices), rng.private)
     finished: dict[int, DemonstrationFinished] = {}
+    for token in released:
+        draft = _draft_of(token, drafts)
+        _append(draft, token, plan.tokens)
+        yield token
+        if draft.ended_by is not None:
+            finished[draft.index] = _finish(draft, draft.ended_by, model)
+            yield finished[draft.index]
     for _ in range(plan.tokens):
         for draft in drafts:
             if draft.ended_by is not None:
@@ -141,6 +151,15 @@ def _diagnostics(demonstration: int, position: int, seen: TokenInputs, outcome: 
     return StewardDiagnostics(
         demonstration, position, seen.rows, seen.public, seen.candidates, outcome.means, seen.unusable_rows
     )
+
+
+def _draft_of(token: TokenReleased, drafts: Sequence[_Draft]) -> _Draft:
+    """The demonstration that a token released earlier continues."""
+    known = 0 <= token.demonstration < len(drafts)
+    draft = drafts[token.demonstration] if known else None
+    if draft is None or draft.ended_by is not None or token.position != len(draft.token_ids):
+        raise ConfigError("the tokens released so far do not belong to this plan; resume the run that made them.")
+    return draft
 
 
 def _append(draft: _Draft, token: TokenReleased, limit: int) -> None:

@@ -1,15 +1,18 @@
-"""A whole run: plan, pools, price, generation, record. Command line, notebook and app all go through here."""
+"""A whole run: plan, pools, price, generation, record.
+
+Nothing here is paid for: command line, notebook and app make their runs with `charged_runs`, which wraps this.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from dpicl_core.data import Dataset, assign_persons, check_pool, pool_for
 from dpicl_core.errors import DataError, ModelError
-from dpicl_core.events import DemonstrationFinished, ReleasedEvent, RunFinished
-from dpicl_core.generation import Observer, generate
+from dpicl_core.events import DemonstrationFinished, ReleasedEvent, RunFinished, TokenReleased
+from dpicl_core.generation import Commit, Observer, generate
 from dpicl_core.language_model.protocol import LanguageModel, ModelInfo
 from dpicl_core.planning import Accountant, price_plan
 from dpicl_core.prompt_tokens import PromptEncoder
@@ -38,7 +41,7 @@ class PreparedRun:
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """What a finished run leaves: public settings and released text alone."""
+    """What a finished run leaves: public settings and released text alone. run_id: in the ledger that paid for it."""
 
     plan: GenerationPlan
     request: PrivacyRequest
@@ -47,6 +50,7 @@ class RunRecord:
     model: ModelInfo
     private: bool
     finished_at: datetime
+    run_id: str | None = None
 
 
 def request_for(
@@ -118,16 +122,28 @@ def run(
     rng: RandomSource | None = None,
     on_event: Callable[[ReleasedEvent], None] | None = None,
     observe: Observer | None = None,
+    commit: Commit | None = None,
+    released: Sequence[TokenReleased] = (),
 ) -> RunRecord:
     """Generate all demonstrations of a prepared run.
 
     rng: secret randomness unless a test passes its seeded twin, whose record is marked not private.
-    on_event: told every released event. observe: told internal diagnostics, which are not DP.
+    on_event: told every released event. observe: told internal diagnostics, which are not DP. commit, released: as in
+    generation.generate.
     """
     source = SecretRandomness() if rng is None else rng
     check_context(prepared.plan, model)
     demonstrations: tuple[DemonstrationFinished, ...] = ()
-    for event in generate(prepared.plan, prepared.prices, prepared.pools, model, rng=source, observe=observe):
+    for event in generate(
+        prepared.plan,
+        prepared.prices,
+        prepared.pools,
+        model,
+        rng=source,
+        observe=observe,
+        commit=commit,
+        released=released,
+    ):
         if on_event is not None:
             on_event(event)
         if isinstance(event, RunFinished):

@@ -20,6 +20,9 @@ SMALLEST_SHARE = 0.999
 """A calibrated epsilon is at least this share of the request, and never above it."""
 
 _AIM = 0.9997
+_FEW_ORDERS = tuple(
+    map(float, (1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 25, 32, 39, 45, 54, 63, 128, 512, 1024))
+)
 _LOG_BOUNDS = (math.log(0.02), math.log(1e6))
 """Noise multipliers (for noisy max: 1/epsilon_0) that are searched, in logarithms."""
 
@@ -71,25 +74,21 @@ def _rough_tight(charge_at: Callable[[float], Charge], delta: float, epsilon: fl
         loss = losses.compose_charges([charge_at(log_noise)], delta=delta, resolution=losses.COARSE)
         return math.log(max(loss.delta(epsilon), 1e-300) / delta)
 
-    return _root(excess, 0.0, epsilon, delta)
+    return _root(excess, 0.0, epsilon, delta, tolerance=5e-5)
 
 
 def _rough_paper(charge_at: Callable[[float], Charge], delta: float, epsilon: float, tight: float) -> float:
-    """Log noise at which the Renyi orders near the best one give epsilon: seven of them cost a tenth of all."""
-    start = tight + 0.2
-    _, best = paper.epsilon_and_order([charge_at(start)], delta=delta)
-    index = paper.DEFAULT_ORDERS.index(best)
-    near = paper.DEFAULT_ORDERS[max(index - 12, 0) : index + 13 : 4]
+    """Log noise at which a few Renyi orders give epsilon; they cost a seventh of all, which settle it afterwards."""
 
     def excess(log_noise: float) -> float:
-        value = paper.epsilon_of_charges([charge_at(log_noise)], delta=delta, orders=near)
+        value = paper.epsilon_of_charges([charge_at(log_noise)], delta=delta, orders=_FEW_ORDERS)
         return math.log(max(value, 1e-300) / epsilon)
 
-    return _root(excess, start, epsilon, delta)
+    return _root(excess, tight + 0.2, epsilon, delta, tolerance=2e-3)
 
 
-def _root(excess: Callable[[float], float], start: float, epsilon: float, delta: float) -> float:
-    """Root of a falling function of log noise, bracketed by steps that double, then by Brent's method to 5e-5."""
+def _root(excess: Callable[[float], float], start: float, epsilon: float, delta: float, *, tolerance: float) -> float:
+    """Root of a falling function of log noise, bracketed by steps that double, then by Brent's method."""
     low = high = start
     stride = 0.25
     value = excess(start)
@@ -106,30 +105,30 @@ def _root(excess: Callable[[float], float], start: float, epsilon: float, delta:
             f"almost no noise already stays under epsilon {epsilon:g} at delta {delta:g}; ask for a smaller epsilon, "
             "or set the noise by hand.",
         )
-    return float(optimize.brentq(excess, low, high, xtol=5e-5))
+    return float(optimize.brentq(excess, low, high, xtol=tolerance))
 
 
 def settle(epsilon_at: Callable[[float], float], start: float, request: float) -> float:
     """Log noise near `start` whose epsilon lies in [SMALLEST_SHARE, 1] of the request, tested on `epsilon_at` itself.
 
-    epsilon_at falls as log noise grows. Interpolates between logarithms inside a bracket that closes at every step.
-    Raises ConfigError where epsilon_at jumps over that interval.
+    epsilon_at falls as log noise grows. Regula falsi in logarithms with the Illinois rule: an end of the bracket that
+    stays twice loses half its weight, so that both ends close in. Raises ConfigError where epsilon_at jumps over the
+    interval.
     """
-    low: tuple[float, float] | None = None
-    high: tuple[float, float] | None = None
-    x = start
+    ends: dict[bool, tuple[float, float]] = {}
+    x, last = start, None
     for _ in range(60):
         value = epsilon_at(x)
         if SMALLEST_SHARE * request <= value <= request:
             return x
+        over = value > request
+        if over == last and (other := ends.get(not over)) is not None:
+            ends[not over] = (other[0], other[1] / 2)
         gap = math.log(min(max(value, 1e-12), 1e12) / (_AIM * request))
-        if value > request:
-            low = (x, gap)
-        else:
-            high = (x, gap)
-        if low is not None and high is not None:
-            share = low[1] / (low[1] - high[1])
-            x = low[0] + (high[0] - low[0]) * min(max(share, 0.02), 0.98)
+        ends[over], last = (x, gap), over
+        if len(ends) == 2:
+            (low, above), (high, below) = ends[True], ends[False]
+            x = low + (high - low) * min(max(above / (above - below), 0.02), 0.98)
         else:
             x += math.copysign(min(max(abs(gap), 1e-4), 0.5), gap)
     raise ConfigError(f"no noise gives an epsilon just under {request:g}; set the noise by hand.")

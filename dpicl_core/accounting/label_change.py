@@ -81,7 +81,7 @@ def label_change_charges(
 def worst_loss(charges: Mapping[str, Charge], *, delta: float) -> WorstLoss:
     """Privacy profile of a run in which a unit may change its label; for risk.py and for any delta."""
     require(len(charges) > 0, "nothing to compose; give at least one target label.")
-    single = dict(zip(charges, charge_losses(list(charges.values()), delta=delta), strict=True))
+    single = _single_losses(charges, delta)
     return WorstLoss({pair: _composed(pair, single) for pair in _pairs(charges)})
 
 
@@ -161,6 +161,11 @@ def _pairs(charges: Mapping[str, Charge]) -> list[tuple[str, ...]]:
     return list(itertools.combinations(charges, 2)) if len(charges) > 1 else [tuple(charges)]
 
 
+def _single_losses(charges: Mapping[str, Charge], delta: float) -> dict[str, ComposedLoss]:
+    """The loss of each label's tokens, all on one grid."""
+    return dict(zip(charges, charge_losses(list(charges.values()), delta=delta), strict=True))
+
+
 def _composed(pair: tuple[str, ...], single: Mapping[str, ComposedLoss]) -> ComposedLoss:
     first, *rest = (single[label] for label in pair)
     for other in rest:
@@ -173,7 +178,7 @@ def _pair_epsilons(charges: Mapping[str, Charge], delta: float, accountant: Acco
     require(len(charges) > 0, "nothing to compose; give at least one target label.")
     known: dict[frozenset[tuple[Charge, int]], float] = {}
     epsilons = {}
-    single = dict(zip(charges, charge_losses(list(charges.values()), delta=delta), strict=True))
+    single = _single_losses(charges, delta) if accountant == "tight" else {}
     for pair in _pairs(charges):
         members = [charges[label] for label in pair]
         key = frozenset((charge, members.count(charge)) for charge in members)

@@ -42,7 +42,7 @@ class Resolution:
     share: step divided by the standard deviation of one token's loss. points: grid points on the positive half at most.
     """
 
-    share: float = 0.04
+    share: float = 0.02
     points: int = 10_000
     largest_step: float = 0.02
     smallest_step: float = 1e-9

@@ -36,18 +36,11 @@ def epsilon_paper(spec: MechanismSpec, *, sampling_rate: float, composed_tokens:
 
 def epsilon_of_charges(charges: Sequence[Charge], *, delta: float, orders: tuple[float, ...] = DEFAULT_ORDERS) -> float:
     """epsilon_paper of several charges that one unit pays together. Fewer orders cost less time and more epsilon."""
-    return epsilon_and_order(charges, delta=delta, orders=orders)[0]
-
-
-def epsilon_and_order(
-    charges: Sequence[Charge], *, delta: float, orders: tuple[float, ...] = DEFAULT_ORDERS
-) -> tuple[float, float]:
-    """The least epsilon over the orders, and the order that gives it."""
     require_delta(delta)
     require(len(charges) > 0, "nothing to compose; give at least one charge.")
     divergences = sum(charge.composed_tokens * _token_divergences(charge, orders) for charge in charges)
-    epsilon, order = rdp.compute_epsilon(orders, divergences, delta)
-    return float(epsilon), float(order)
+    epsilon, _ = rdp.compute_epsilon(orders, divergences, delta)
+    return float(epsilon)
 
 
 def _token_divergences(charge: Charge, orders: tuple[float, ...]) -> NDArray[np.float64]:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
 
+from dpicl_core.charged_runs import PaidRun, ReadyRun, check_together, internal_run, pay, prepare_run
+from dpicl_core.charged_runs import run as run_paid
+from dpicl_core.cli.asset_options import add_asset_options, asset_choice_from, charged_to
 from dpicl_core.cli.inputs import add_input_options, plan_from, read_inputs, request_from, stage_printer
 from dpicl_core.cli.parsing import HelpFormatter, whole
 from dpicl_core.cli.plan_options import (
@@ -25,11 +29,11 @@ from dpicl_core.errors import ConfigError
 from dpicl_core.events import ReleasedEvent, TokenReleased
 from dpicl_core.export import document_for, write_document
 from dpicl_core.files import check_writable
-from dpicl_core.language_model import LanguageModel, load_model
+from dpicl_core.language_model import load_model
+from dpicl_core.ledger import record_decision
 from dpicl_core.planning import MECHANISM_TEMPLATES, mechanism_named
-from dpicl_core.runs import PreparedRun, RunRecord, check_context, prepare_run
-from dpicl_core.runs import run as run_plan
-from dpicl_core.values import Selection
+from dpicl_core.runs import RunRecord, check_context
+from dpicl_core.values import GenerationPlan, Selection
 
 DEFAULT_MECHANISMS = "adadpsyn,tang-gaussian,anchored,public-only"
 
@@ -69,6 +73,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_sampling_options(parser, required=False)
     add_generation_options(parser)
     add_selection_options(parser)
+    add_asset_options(parser)
     parser.set_defaults(run=run)
 
 
@@ -84,41 +89,59 @@ def run(arguments: argparse.Namespace) -> int:
         check_writable(arguments.out / "any.json")
     dataset, task = read_inputs(arguments)
     request = request_from(arguments, dataset)
-    prepared = []
-    for spec in specs:
-        plan = plan_from(arguments, task, mechanism_named("public-only"))
-        selection = plan.selection if spec.releases_vector else Selection()
-        prepared.append(prepare_run(dataset, replace(plan, mechanism=spec, selection=selection), request))
+    base = plan_from(arguments, task, mechanism_named("public-only"))
+    plans = [
+        replace(base, mechanism=spec, selection=base.selection if spec.releases_vector else Selection())
+        for spec in specs
+    ]
+    choice = asset_choice_from(arguments)
+    ready = [prepare_run(dataset, plan, request, asset=choice) for plan in plans if plan.mechanism.exportable]
+    check_together(ready)
     console = Console(stderr=True, quiet=arguments.quiet)
-    total = sum(_spent(each) for each in prepared)
-    console.print(
-        f"Every mechanism spends by itself; together epsilon {total:.4g} at delta "
-        f"{request.delta * sum(spec.reads_private_rows for spec in specs):g}, whatever happens from here on.",
-        highlight=False,
-        soft_wrap=True,
-    )
+    console.print(_spending(ready), charged_to(ready[0]), highlight=False, soft_wrap=True)
     model = load_model(arguments.model, progress=stage_printer(console))
-    check_context(prepared[0].plan, model)
-    measured = [_measure(each, model, console) for each in prepared]
+    check_context(base, model)
+    paid = {each.prepared.plan.mechanism.name: each for each in pay(ready, model.info)}
+
+    def make(plan: GenerationPlan, on_event: Callable[[ReleasedEvent], None]) -> RunRecord:
+        if plan.mechanism.name in paid:
+            return run_paid(paid[plan.mechanism.name], model, on_event=on_event)
+        return internal_run(dataset, plan, replace(request, epsilon=None), model, on_event=on_event)
+
+    measured = [_measure(plan, make, console) for plan in plans]
     for result in measured:
         if arguments.out is not None and result.record.private:
-            name = result.record.plan.mechanism.name
-            write_document(document_for(result.record), arguments.out / f"{name}.json")
+            _keep(result.record, paid, arguments.out)
     sys.stdout.write(comparison_text(measured))
     return 0
 
 
-def _spent(prepared: PreparedRun) -> float:
-    if not prepared.plan.mechanism.exportable:
-        return 0.0
-    return max(price.epsilon_tight for price in prepared.prices)
+def _spending(ready: list[ReadyRun]) -> str:
+    total = sum(max(price.epsilon_tight for price in each.prices) for each in ready)
+    delta = sum(each.request.delta for each in ready if each.plan.mechanism.reads_private_rows)
+    return (
+        f"Every mechanism spends by itself; together epsilon {total:.4g} at delta {delta:g}, all of it paid before "
+        "anything is drawn, whatever happens from here on."
+    )
 
 
-def _measure(prepared: PreparedRun, model: LanguageModel, console: Console) -> Measured:
+def _keep(record: RunRecord, paid: dict[str, PaidRun], folder: Path) -> None:
+    document = document_for(record)
+    name = record.plan.mechanism.name
+    write_document(document, folder / f"{name}.json")
+    details = {"format": "json", "sha256": document.sha256}
+    record_decision(paid[name].ledger, "exported", actor=paid[name].actor, run_id=document.run, details=details)
+
+
+def _measure(
+    plan: GenerationPlan,
+    make: Callable[[GenerationPlan, Callable[[ReleasedEvent], None]], RunRecord],
+    console: Console,
+) -> Measured:
     radii: list[float] = []
     scales: list[float] = []
     started = time.perf_counter()
-    with RunProgress(prepared.plan.tokens, console) as progress:
+    with RunProgress(plan.tokens, console) as progress:
 
         def watch(event: ReleasedEvent) -> None:
             progress.show(event)
@@ -126,7 +149,7 @@ def _measure(prepared: PreparedRun, model: LanguageModel, console: Console) -> M
                 radii.append(event.trace.steps[-1].radius)
                 scales.append(event.trace.steps[-1].noise_scale)
 
-        record = run_plan(prepared, model, on_event=watch)
+        record = make(plan, watch)
     seconds = time.perf_counter() - started
     return Measured(record, _mean(radii), _mean(scales), seconds)
 

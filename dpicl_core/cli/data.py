@@ -11,6 +11,7 @@ from typing import Any
 
 from dpicl_core.cli.parsing import HelpFormatter, whole
 from dpicl_core.data import (
+    MAX_BYTES,
     Dataset,
     LongRows,
     Notice,
@@ -24,7 +25,6 @@ from dpicl_core.data import (
     read_dataset,
     suggest_sizes,
 )
-from dpicl_core.data.encodings import MAX_BYTES
 from dpicl_core.errors import ConfigError
 
 _PROGRESS_STEP = 0.05

@@ -8,6 +8,9 @@ from pathlib import Path
 
 from rich.console import Console
 
+from dpicl_core.charged_runs import ReadyRun, pay, prepare_run
+from dpicl_core.charged_runs import run as run_paid
+from dpicl_core.cli.asset_options import add_asset_options, asset_choice_from, charged_to
 from dpicl_core.cli.inputs import add_input_options, plan_from, read_inputs, request_from, stage_printer
 from dpicl_core.cli.parsing import HelpFormatter, whole
 from dpicl_core.cli.plan_options import (
@@ -24,8 +27,8 @@ from dpicl_core.errors import ConfigError
 from dpicl_core.export import document_for, write_document
 from dpicl_core.files import check_writable
 from dpicl_core.language_model import load_model
-from dpicl_core.runs import PreparedRun, check_context, prepare_run
-from dpicl_core.runs import run as run_plan
+from dpicl_core.ledger import record_decision
+from dpicl_core.runs import check_context
 from dpicl_core.values import GenerationPlan
 
 MECHANISM_NAMES = ("adadpsyn", "tang-gaussian", "tang-noisy-max", "anchored", "public-only")
@@ -48,6 +51,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_sampling_options(parser, required=False)
     add_generation_options(parser)
     add_selection_options(parser)
+    add_asset_options(parser)
     parser.set_defaults(run=run)
 
 
@@ -59,24 +63,32 @@ def run(arguments: argparse.Namespace) -> int:
     check_writable(arguments.out)
     dataset, task = read_inputs(arguments)
     plan = plan_from(arguments, task, mechanism)
-    prepared = prepare_run(dataset, plan, request_from(arguments, dataset))
-    document = _generate(prepared, arguments)
+    ready = prepare_run(dataset, plan, request_from(arguments, dataset), asset=asset_choice_from(arguments))
+    document = _generate(ready, arguments)
     write_document(document, arguments.out)
+    details = {"format": "json", "sha256": document.sha256}
+    record_decision(ready.ledger, "exported", actor=ready.actor, run_id=document.run, details=details)
     sys.stdout.write(_summary(document, arguments.out))
     return 0
 
 
-def _generate(prepared: PreparedRun, arguments: argparse.Namespace) -> DemonstrationsDocument:
+def _generate(ready: ReadyRun, arguments: argparse.Namespace) -> DemonstrationsDocument:
     console = Console(stderr=True, quiet=arguments.quiet)
-    console.print(_spending(prepared), highlight=False, soft_wrap=True)
+    console.print(_spending(ready), charged_to(ready), highlight=False, soft_wrap=True)
     model = load_model(arguments.model, progress=stage_printer(console))
-    check_context(prepared.plan, model)
-    with RunProgress(prepared.plan.tokens, console) as progress:
-        record = run_plan(prepared, model, on_event=progress.show)
+    check_context(ready.plan, model)
+    paid = pay(ready, model.info)[0]
+    console.print(
+        f"Paid as run {paid.run_id}; if it is interrupted: ledger resume {paid.run_id} --data FILE --out FILE",
+        highlight=False,
+        soft_wrap=True,
+    )
+    with RunProgress(ready.plan.tokens, console) as progress:
+        record = run_paid(paid, model, on_event=progress.show)
     return document_for(record)
 
 
-def _spending(prepared: PreparedRun) -> str:
+def _spending(prepared: ReadyRun) -> str:
     plan: GenerationPlan = prepared.plan
     tight = max(price.epsilon_tight for price in prepared.prices)
     paper = max(price.epsilon_paper for price in prepared.prices)

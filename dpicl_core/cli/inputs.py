@@ -85,9 +85,7 @@ def label_bounds_from(arguments: argparse.Namespace) -> dict[str, int] | None:
     for entry in arguments.label_rows:
         label, _, count = entry.rpartition("=")
         if not label or not count.isdigit() or int(count) < 1:
-            raise ConfigError(
-                f"--label-rows must look like LABEL=120, but is {entry}; give a label and a number."
-            )
+            raise ConfigError(f"--label-rows must look like LABEL=120, but is {entry}; give a label and a number.")
         bounds[label] = int(count)
     if bool(bounds) != arguments.labels_may_change:
         raise ConfigError("--labels-may-change and --label-rows go together; give both, or neither.")
@@ -96,7 +94,12 @@ def label_bounds_from(arguments: argparse.Namespace) -> dict[str, int] | None:
 
 def read_inputs(arguments: argparse.Namespace) -> tuple[Dataset, Task]:
     """The table and its task; rows must carry declared labels where labels are fixed."""
-    dataset = read_dataset(arguments.data, text_column=arguments.text_column, label_column=arguments.label_column)
+    dataset = read_dataset(
+        arguments.data,
+        text_column=arguments.text_column,
+        label_column=arguments.label_column,
+        person_column=arguments.person_column,
+    )
     task = task_from(arguments, text_column=dataset.text_column, label_column=dataset.label_column)
     return (dataset if task.open_labels else declare_labels(dataset, labels=task.labels)), task
 

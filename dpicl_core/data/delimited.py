@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dpicl_core.data.dataset import Delimiter
 from dpicl_core.errors import DataError
@@ -28,8 +28,7 @@ _QUOTED = re.compile(r'"(?:[^"]++|"")*+"')
 _ENDINGS = {"\r\n": "CRLF", "\n": "LF", "\r": "CR"}
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """One row of a table. line: where it starts, from 1; span: lines that it covers; cells: empty for a blank line."""
 
     line: int

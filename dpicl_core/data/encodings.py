@@ -152,7 +152,8 @@ def _check_kind(source: Source) -> None:
 
 def _chunks(source: Source, start: int) -> Iterator[bytes]:
     source.handle.seek(start)
-    while chunk := source.handle.read(_CHUNK_BYTES):
+    while source.handle.tell() <= source.size and (chunk := source.handle.read(_CHUNK_BYTES)):
+        # a file that grows faster than it is read would never end; the change itself is refused on closing
         yield chunk
 
 

@@ -15,13 +15,13 @@ from itertools import islice
 
 from dpicl_core.data.dataset import Delimiter, Level, Notice
 from dpicl_core.data.delimited import DELIMITERS, Row, delimiter_called, strict_rows
-from dpicl_core.data.wording import counted, is_blank, listed, shorten
+from dpicl_core.data.wording import is_blank, listed, shorten
 from dpicl_core.errors import DataError
 
 OpenLines = Callable[[], AbstractContextManager[Iterator[str]]]
 
 _SEPARATOR_LINE = re.compile(r"sep=(.)(?:\r\n|\n|\r)?", re.IGNORECASE)
-_NOT_A_NAME = re.compile(r"[.!?…]\s*$|[\r\n]|@|://|[.!?] [A-Z]|^[\s\d.,:/+-]+$")
+_NOT_A_NAME = re.compile(r"[.!?…]\s*$|[\r\n]|@|://|[.!?] [A-Z]|\d{3}|^[\s\d.,:/+-]+$")
 _NAME_CHARACTERS = 40
 _NAME_WORDS = 5
 _ROWS_COMPARED = 50_000
@@ -105,7 +105,8 @@ def name_columns(cells: Sequence[str]) -> tuple[str, ...]:
         name = f"column {position}" if is_blank(cell) else cell
         seen[name] += 1
         names.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
-    if len(set(names)) < len(names):
+    by_position = {f"column {position}" for position, cell in enumerate(cells, start=1) if is_blank(cell)}
+    if len(set(names)) < len(names) or not by_position.isdisjoint(cells):
         raise DataError(
             'the header uses names that end in "#2" or read "column 1", which stand for repeated and blank names '
             "here; rename those columns."
@@ -127,8 +128,8 @@ def header_notices(cells: Sequence[str], chosen: Iterable[int]) -> list[Notice]:
         notices.append(
             Notice(
                 "repeated-header",
-                f"Column {repeated[0] + 1} was taken, but {counted(cells.count(cells[repeated[0]]), 'column')} have its "
-                "name; add #2 to a name for the second.",
+                f"Column {repeated[0] + 1} was taken, but {cells.count(cells[repeated[0]])} columns have its name; "
+                "add #2 to a name for the second.",
                 (),
                 len(repeated),
                 Level.WARNING,
@@ -171,7 +172,7 @@ def choose_columns(
 
 
 def looks_like_names(cells: Sequence[str]) -> bool:
-    """Whether every cell could be a column's name: short, few words, no sentence, number or address."""
+    """Whether every cell could be a column's name: short, few words, no sentence, long number or address."""
     return all(
         len(cell) <= _NAME_CHARACTERS and len(cell.split()) <= _NAME_WORDS and not _NOT_A_NAME.search(cell)
         for cell in cells
@@ -179,15 +180,17 @@ def looks_like_names(cells: Sequence[str]) -> bool:
 
 
 def recurs_below(cells: Sequence[str], rows: Iterator[Row]) -> bool:
-    """Whether a cell of the first line stands again in its own column, as a label of a data row would."""
+    """Whether a cell of the first line stands again in its own column, as a label of a data row would.
+
+    Rows that cannot be read, or are ragged, cannot clear the first line either.
+    """
     try:
         return any(
-            above == below and not is_blank(above)
+            (row.cells and len(row.cells) != len(cells))
+            or any(above == below and not is_blank(above) for above, below in zip(cells, row.cells, strict=False))
             for row in islice(rows, _ROWS_COMPARED)
-            for above, below in zip(cells, row.cells, strict=False)
         )
     except DataError:
-        # an unreadable row below cannot clear the first line of being data
         return True
 
 

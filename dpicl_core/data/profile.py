@@ -162,6 +162,8 @@ def long_rows(
             of_label[example.label] = count_tokens(example.label)
         if _is_long(example, cap - of_label[example.label], count_tokens, longest_token_bytes):
             lines.append(line)
+    if progress is not None:
+        progress(1.0)
     return LongRows(tuple(lines), "tokens")
 
 

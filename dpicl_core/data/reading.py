@@ -12,7 +12,12 @@ from dpicl_core.data.delimited import Row
 from dpicl_core.data.encodings import MAX_BYTES, open_source
 from dpicl_core.data.header import ColumnChoice, choose_columns, columns_clause, header_notices, looks_like_names
 from dpicl_core.data.identifiers import person_like_notices
-from dpicl_core.data.suspicions import first_line_notices, many_line_notices, variant_notices
+from dpicl_core.data.suspicions import (
+    first_line_notices,
+    many_line_notices,
+    repeated_header_notices,
+    variant_notices,
+)
 from dpicl_core.data.table import Table, open_delimited
 from dpicl_core.data.wording import counted, first_lines, is_blank, line_phrase
 from dpicl_core.data.workbook import ZIP_MARK, open_workbook
@@ -79,6 +84,7 @@ class _Found:
     persons: list[str] = field(default_factory=list, repr=False)
     dropped: list[DroppedRow] = field(default_factory=list)
     blank_lines: list[int] = field(default_factory=list)
+    header_lines: list[int] = field(default_factory=list)
     many_lines: list[tuple[int, list[str]]] = field(default_factory=list, repr=False)
     formulas: list[int] = field(default_factory=list)
     sample: list[list[str]] = field(default_factory=list, repr=False)
@@ -104,9 +110,7 @@ def _collect(table: Table, columns: ColumnChoice, progress: Callable[[float], No
         if len(cells) != width:
             raise _ragged(row, width, table.delimiter)
         if cells == header:
-            raise DataError(
-                f"line {row.line} repeats the header of line 1, as when two files are joined; delete that line."
-            )
+            found.header_lines.append(row.line)
         text, label = cells[text_at], cells[label_at]
         person = None if person_at is None else cells[person_at]
         reason = _drop_reason(text, label, person)
@@ -155,14 +159,15 @@ def _assemble(table: Table, columns: ColumnChoice, found: _Found, name: str) -> 
         raise DataError("the file holds a header and no row; give at least one row.")
     used = frozenset(columns.positions())
     spare_names = [table.names[at] for at in range(len(table.names)) if at not in used]
-    labels = list(found.label_names)
+    labels = [example.label for example in found.examples]
     notices = (
         *table.notices,
         *header_notices(table.cells, sorted(used)),
-        *first_line_notices(table.cells, columns, [example.label for example in found.examples]),
-        *many_line_notices(found.many_lines, labels, columns.label, len(table.cells), table.delimiter),
+        *first_line_notices(table.cells, columns, labels),
+        *repeated_header_notices(table.cells, columns, found.header_lines),
+        *many_line_notices(found.many_lines, found.examples, columns.label, len(table.cells), table.delimiter),
         *_row_notices(found),
-        *variant_notices([example.label for example in found.examples], found.lines, found.persons),
+        *variant_notices(labels, found.lines, found.persons),
         *person_like_notices(spare_names, found.sample, show_names=looks_like_names(table.cells)),
     )
     return Dataset(

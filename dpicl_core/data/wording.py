@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-_GAPS = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
+_GAPS = re.compile(r"[ \x00-\x1f\x7f-\x9f]+")
 
 SHOWN_LINES = 20
 """Line numbers that one message or notice names at most."""
@@ -16,7 +16,9 @@ def flatten_text(text: str) -> str:
 
     Blanks at both ends go. Letters, marks, emoji and their order stay as they are.
     """
-    return _GAPS.sub(" ", text).strip()
+    flat = " ".join(text.split())
+    # isprintable is quick and rarely False; only then can a control character be left
+    return flat if flat.isprintable() else _GAPS.sub(" ", flat).strip()
 
 
 def is_blank(cell: str) -> bool:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import IO, Any
 
 from openpyxl import load_workbook
-from openpyxl.utils import get_column_letter
+from openpyxl.utils import column_index_from_string, get_column_letter
 from openpyxl.utils.escape import unescape
 
 from dpicl_core.data.dataset import Delimiter, Encoding, Notice
@@ -26,6 +27,8 @@ _WORKBOOK = Encoding("xlsx", "Excel workbook", "")
 _CELLS = Delimiter("", "workbook cells")
 _MAX_ROWS = 1_048_576
 _MAX_PARTS = 10_000
+_CHUNK_BYTES = 1 << 20
+_PLACE = re.compile(rb'<(?:\w+:)?(?:row|c)\s(?:[^>]*?\s)?r="([A-Z]{0,3})(\d{1,7})"')
 _SMALL_PART_BYTES = 10 * 1024 * 1024
 _MAX_RATIO = 200
 _PLAIN_FORMATS = ("General", "@", "0")
@@ -42,17 +45,17 @@ def open_workbook(source: Source, sheet: str | None, max_bytes: int) -> Iterator
     """
     _check_archive(source, max_bytes)
     source.handle.seek(0)
-    try:
-        with warnings.catch_warnings():
-            # openpyxl warns of parts that it ignores; some of its warnings quote cells
-            warnings.simplefilter("ignore")
+    with warnings.catch_warnings():
+        # openpyxl warns of parts that it ignores; some of its warnings quote cells
+        warnings.filterwarnings("ignore", module="openpyxl")
+        try:
             book = load_workbook(source.handle, read_only=True, data_only=False, rich_text=False)
-    except Exception:
-        raise DataError(_BROKEN) from None
-    try:
-        yield _open_sheet(book, sheet)
-    finally:
-        book.close()
+        except Exception:
+            raise DataError(_BROKEN) from None
+        try:
+            yield _open_sheet(book, sheet)
+        finally:
+            book.close()
 
 
 def _open_sheet(book: Any, wanted: str | None) -> Table:
@@ -112,17 +115,15 @@ def _open_sheet(book: Any, wanted: str | None) -> Table:
 
 def _cells(sheet: Any) -> Iterator[tuple[Any, ...]]:
     """Rows of openpyxl cells; what openpyxl stumbles over becomes one refusal without its text."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        rows = iter(sheet.iter_rows())
-        while True:
-            try:
-                cells = next(rows)
-            except StopIteration:
-                return
-            except Exception:
-                raise DataError(_BROKEN) from None
-            yield tuple(cells)
+    rows = iter(sheet.iter_rows())
+    while True:
+        try:
+            cells = next(rows)
+        except StopIteration:
+            return
+        except Exception:
+            raise DataError(_BROKEN) from None
+        yield tuple(cells)
 
 
 def _texts(cells: tuple[Any, ...], row: int, columns: frozenset[int] | None, width: int | None) -> list[str]:
@@ -197,7 +198,40 @@ def _check_archive(source: Source, max_bytes: int) -> None:
             for part in parts:
                 if part.filename.endswith((".xml", ".rels")):
                     with archive.open(part) as opened:
-                        if b"<!DOCTYPE" in opened.read(4096):
-                            raise DataError(_BROKEN)
+                        _check_part(opened, part.filename)
     except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError, EOFError):
         raise DataError(_BROKEN) from None
+
+
+def _check_part(opened: IO[bytes], name: str) -> None:
+    """Refuse what openpyxl would read wrong in silence.
+
+    These are sheets whose rows or cells are out of order (it drops them), and shared strings with an escaped underscore
+    (it removes the escape, so that a literal _x000D_ can no longer be told from a line end).
+    """
+    before = b""
+    reached = (0, 0)
+    while chunk := opened.read(_CHUNK_BYTES):
+        data = before + chunk
+        if not before and b"<!DOCTYPE" in data[:4096]:
+            raise DataError(_BROKEN)
+        if name.endswith("sharedStrings.xml") and b"x005F_" in data:
+            raise DataError(
+                'the workbook holds escaped text ("_x005F_") that is not read for certain; export it as CSV.'
+            )
+        # the last tag may go on in the next chunk
+        end = max(data.rfind(b"<"), 0)
+        if "worksheets/" in name:
+            reached = _place_reached(data[:end], reached)
+        before = data[end:] or b" "
+
+
+def _place_reached(xml: bytes, reached: tuple[int, int]) -> tuple[int, int]:
+    """The last (row, column) of a piece of a sheet; each must come after the one before, and cells in their row."""
+    for match in _PLACE.finditer(xml):
+        column, row = match[1].decode(), int(match[2])
+        place = (row, column_index_from_string(column) if column else 0)
+        if place <= reached or (column and row != reached[0]):
+            raise DataError(f"the sheet has rows or cells out of order near row {row}; save it again.")
+        reached = place
+    return reached

@@ -40,7 +40,8 @@ class FileHash:
 class ModelInfo:
     """Public facts of a loaded model; safe to export (it names no folder of this machine).
 
-    parameters: number of weights, tied ones counted once. max_context: tokens, padding not counted.
+    parameters: number of weights, tied ones counted once. max_context: tokens, padding counted, since the bound is
+    checked before anything is run and so must be about public numbers.
     """
 
     name: str
@@ -101,7 +102,7 @@ class LanguageModel(Protocol):
     def public_logits(self, prompt: TokenPrompt) -> NDArray[np.float64]:
         """Next-token logits (V,) after a public prompt.
 
-        Raises ModelError where the prompt is longer than `info.max_context`, or the logits are not finite.
+        Raises ModelError where the prompt's widths add to more than `info.max_context`, or the logits are not finite.
         """
 
     def private_probabilities(self, prompts: Sequence[TokenPrompt], ids: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dpicl_core.errors import ConfigError
-from dpicl_core.tasks import agnews, dbpedia, mit_d, mit_g, trec
+from dpicl_core.tasks import agnews, dbpedia, mit_d, mit_g, sample, trec
 from dpicl_core.values import Task
 
 __all__ = ["TASKS", "custom_task", "target_labels", "task_named"]
 
-TASKS: dict[str, Task] = {module.TASK.name: module.TASK for module in (agnews, dbpedia, trec, mit_g, mit_d)}
+TASKS: dict[str, Task] = {module.TASK.name: module.TASK for module in (sample, agnews, dbpedia, trec, mit_g, mit_d)}
 
 
 def task_named(name: str) -> Task:

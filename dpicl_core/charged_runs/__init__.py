@@ -1,0 +1,27 @@
+"""The one way to make a run: find the file's asset, pay, generate with every token stored before it is shown, record.
+
+Command line, notebook and app all come through here:
+
+    ready = prepare_run(dataset, plan, request)     # finds or proposes the asset, prices, refuses what cannot be paid
+    record = run(ready, model)                      # pays, then draws; every token is committed before it is shown
+
+An interrupted run is taken up again by `resume`, from its stored tokens and with fresh draws, or ended by
+`close_partial`; either way it is paid once.
+"""
+
+from dpicl_core.charged_runs.preparing import AssetChoice, PaidRun, ReadyRun, check_together, pay, prepare_run
+from dpicl_core.charged_runs.running import close_partial, internal_run, resume, run, stored_record
+
+__all__ = [
+    "AssetChoice",
+    "PaidRun",
+    "ReadyRun",
+    "check_together",
+    "close_partial",
+    "internal_run",
+    "pay",
+    "prepare_run",
+    "resume",
+    "run",
+    "stored_record",
+]

@@ -1,0 +1,25 @@
+"""Runs as background jobs: a separate low-priority process does the work, a registry outlives every screen.
+
+Importing this loads neither torch nor transformers: the child process alone holds a model.
+"""
+
+from dpicl_core.jobs.clusters import ClusterView, cluster_view
+from dpicl_core.jobs.lengths import TokenLengths
+from dpicl_core.jobs.quotes import LabelQuote, Quote, QuoteBook, QuoteRequest, rough_seconds
+from dpicl_core.jobs.registry import JobRegistry
+from dpicl_core.jobs.snapshots import DraftView, RunSnapshot, RunState
+
+__all__ = [
+    "ClusterView",
+    "DraftView",
+    "JobRegistry",
+    "LabelQuote",
+    "Quote",
+    "QuoteBook",
+    "QuoteRequest",
+    "RunSnapshot",
+    "RunState",
+    "TokenLengths",
+    "cluster_view",
+    "rough_seconds",
+]

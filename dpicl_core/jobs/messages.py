@@ -1,0 +1,133 @@
+"""What the server and its child process say to each other. Each family has its own channel.
+
+Orders go down one pipe and hold private rows. Released messages come up a second one and hold public settings and
+DP-released values alone. Internal messages come up a third one, only when a person asked for them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from dpicl_core.events import ReleasedEvent, StewardDiagnostics
+from dpicl_core.jobs.lengths import TokenLengths
+from dpicl_core.language_model.protocol import ModelInfo
+from dpicl_core.runs import PreparedRun, RunRecord
+from dpicl_core.values import Example
+
+
+@dataclass(frozen=True, slots=True)
+class RunOrder:
+    """Do this run with the model of that name (None: the default one)."""
+
+    run_id: str
+    prepared: PreparedRun = field(repr=False)
+    model: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class LengthOrder:
+    """Measure these rows in tokens of that model. cap: the record cap in tokens."""
+
+    order_id: str
+    examples: tuple[Example, ...] = field(repr=False)
+    cap: int
+    model: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StopOrder:
+    """Stop the run after the token that is being made."""
+
+    run_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class RevealOrder:
+    """Send the internal diagnostics of a run: those there are, and the next ones as they come."""
+
+    run_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetOrder:
+    """Drop everything private that is kept of a run."""
+
+    run_id: str
+
+
+Order = RunOrder | LengthOrder | StopOrder | RevealOrder | ForgetOrder
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStage:
+    """How far loading the model is; fraction from 0 to 1."""
+
+    stage: str
+    fraction: float
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReady:
+    """A model is in memory."""
+
+    info: ModelInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One released event of a run."""
+
+    run_id: str
+    event: ReleasedEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The run is finished."""
+
+    run_id: str
+    record: RunRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The run stopped because a person asked."""
+
+    run_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """An order failed; reason is one sentence without private text."""
+
+    order_id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A LengthOrder was carried out; the numbers are on the internal channel."""
+
+    order_id: str
+
+
+ReleasedMessage = ModelStage | ModelReady | Told | Done | Stopped | Failed | Measured
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostics:
+    """Internal, not DP: what the mechanism saw at some tokens of a run, in order."""
+
+    run_id: str
+    tokens: tuple[StewardDiagnostics, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """Internal, not DP: lengths of private rows in tokens."""
+
+    order_id: str
+    lengths: TokenLengths
+
+
+InternalMessage = Diagnostics | Lengths

@@ -1,0 +1,78 @@
+"""What a screen may know of a run at one moment: frozen, public settings and DP-released values alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from dpicl_core.events import EndReason, TokenReleased
+from dpicl_core.language_model.protocol import ModelInfo
+from dpicl_core.runs import PrivacyRequest, RunRecord
+from dpicl_core.values import GenerationPlan, Price
+
+
+class RunState(StrEnum):
+    """Where a run stands."""
+
+    QUEUED = "queued"
+    LOADING = "loading"
+    RUNNING = "running"
+    STOPPING = "stopping"
+    FINISHED = "finished"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+    @property
+    def over(self) -> bool:
+        return self in (RunState.FINISHED, RunState.STOPPED, RunState.FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class DraftView:
+    """One demonstration so far. tokens: committed ones, in order."""
+
+    index: int
+    label: str
+    text: str
+    tokens: tuple[TokenReleased, ...] = field(repr=False)
+    ended_by: EndReason | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunSnapshot:
+    """One run. place: runs before this one in the queue. stage: what loading the model does just now, in words.
+
+    reason: one sentence, where the run ended early. tokens_most: T_max times demonstrations, less what ended early.
+    opened_views: internal views that a person opened, with the time (ISO 8601). spends: False for a run that was
+    stopped before anything was drawn.
+    """
+
+    run_id: str
+    state: RunState
+    place: int
+    plan: GenerationPlan
+    request: PrivacyRequest
+    prices: tuple[Price, ...]
+    drafts: tuple[DraftView, ...]
+    stage: str
+    stage_fraction: float
+    reason: str
+    tokens_done: int
+    tokens_most: int
+    tokens_per_second: float | None
+    seconds_left: float | None
+    model: ModelInfo | None
+    record: RunRecord | None
+    opened_views: tuple[tuple[str, str], ...]
+    diagnostics_kept: int
+    spends: bool
+
+    @property
+    def epsilon_tight(self) -> float:
+        """Privacy loss of the whole run by the tight accountant: that of the dearest pool."""
+        return max(price.epsilon_tight for price in self.prices)
+
+    @property
+    def epsilon_paper(self) -> float:
+        """The same by the paper's accountant."""
+        return max(price.epsilon_paper for price in self.prices)

@@ -1,0 +1,161 @@
+"""The child process: holds the model, does one order after the other, at low priority, and prints nothing.
+
+Started as `python -m dpicl_core.jobs.worker ORDERS RELEASED INTERNAL LOADER` with three inherited pipe ends. It ends
+when the server's end of the orders pipe closes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import partial
+from multiprocessing.connection import Connection
+
+from dpicl_core.errors import DPICLError
+from dpicl_core.events import ReleasedEvent, StewardDiagnostics
+from dpicl_core.jobs import messages as say
+from dpicl_core.jobs.lengths import token_lengths
+from dpicl_core.language_model.protocol import LanguageModel
+from dpicl_core.runs import run
+
+NICENESS = 10
+KEPT_RUNS = 3
+"""Runs whose diagnostics the child keeps, so that a picture can be opened after the run; older ones are dropped."""
+
+
+class _StopRequested(Exception):
+    """A person pressed Stop."""
+
+
+class Worker:
+    """Carries out orders with one model in memory. loader: `module:function` that loads a model by name."""
+
+    def __init__(self, orders: Connection, released: Connection, internal: Connection, loader: str) -> None:
+        self._orders = orders
+        self._released = released
+        self._internal = internal
+        self._loader = loader
+        self._model: tuple[str | None, LanguageModel] | None = None
+        self._kept: OrderedDict[str, list[StewardDiagnostics]] = OrderedDict()
+        self._revealed: set[str] = set()
+        self._waiting: list[say.RunOrder | say.LengthOrder] = []
+
+    def serve(self) -> None:
+        """Until the server goes away."""
+        while True:
+            order = self._waiting.pop(0) if self._waiting else self._orders.recv()
+            if isinstance(order, say.RunOrder):
+                self._guard(order.run_id, partial(self._run, order))
+            elif isinstance(order, say.LengthOrder):
+                self._guard(order.order_id, partial(self._measure, order))
+            else:
+                self._side_order(order, current=None)
+
+    def _guard(self, order_id: str, work: Callable[[], None]) -> None:
+        """Report a failure in one safe sentence: of an error from elsewhere, whose text may quote a row, only the kind."""
+        try:
+            work()
+        except _StopRequested:
+            self._released.send(say.Stopped(order_id))
+        except DPICLError as error:
+            self._released.send(say.Failed(order_id, str(error)))
+        except (EOFError, BrokenPipeError):
+            raise
+        except MemoryError:
+            self._released.send(say.Failed(order_id, "memory ran out; lower M, N or the record cap, and start again."))
+        except Exception as error:
+            kind = type(error).__name__
+            sentence = f"the run ended with {kind}; its message is withheld because it may hold private text."
+            self._released.send(say.Failed(order_id, sentence))
+
+    def _load(self, name: str | None) -> LanguageModel:
+        if self._model is None or self._model[0] != name:
+            self._model = None
+            module, function = self._loader.split(":")
+            load = getattr(importlib.import_module(module), function)
+            self._model = (name, load(name, progress=lambda stage, part: self._stage(stage, part)))
+        self._released.send(say.ModelReady(self._model[1].info))
+        return self._model[1]
+
+    def _stage(self, stage: str, fraction: float) -> None:
+        self._released.send(say.ModelStage(stage, fraction))
+
+    def _run(self, order: say.RunOrder) -> None:
+        model = self._load(order.model)
+        self._kept[order.run_id] = []
+        while len(self._kept) > KEPT_RUNS:
+            self._forget(next(iter(self._kept)))
+
+        def tell(event: ReleasedEvent) -> None:
+            self._released.send(say.Told(order.run_id, event))
+            self._take_side_orders(order.run_id)
+
+        def observe(seen: StewardDiagnostics) -> None:
+            self._kept[order.run_id].append(seen)
+            if order.run_id in self._revealed:
+                self._internal.send(say.Diagnostics(order.run_id, (seen,)))
+
+        self._take_side_orders(order.run_id)
+        record = run(order.prepared, model, on_event=tell, observe=observe)
+        self._released.send(say.Done(order.run_id, record))
+
+    def _measure(self, order: say.LengthOrder) -> None:
+        tokenizer = self._load(order.model).tokenizer
+        lengths = token_lengths(order.examples, order.cap, tokenizer)
+        self._internal.send(say.Lengths(order.order_id, lengths))
+        self._released.send(say.Measured(order.order_id))
+
+    def _take_side_orders(self, current: str) -> None:
+        while self._orders.poll():
+            order = self._orders.recv()
+            if isinstance(order, say.RunOrder | say.LengthOrder):
+                self._waiting.append(order)
+            else:
+                self._side_order(order, current=current)
+
+    def _side_order(self, order: say.StopOrder | say.RevealOrder | say.ForgetOrder, *, current: str | None) -> None:
+        if isinstance(order, say.StopOrder):
+            if order.run_id == current:
+                raise _StopRequested
+        elif isinstance(order, say.RevealOrder):
+            if order.run_id in self._kept and order.run_id not in self._revealed:
+                self._revealed.add(order.run_id)
+                self._internal.send(say.Diagnostics(order.run_id, tuple(self._kept[order.run_id])))
+        elif order.run_id != current:
+            self._forget(order.run_id)
+
+    def _forget(self, run_id: str) -> None:
+        self._kept.pop(run_id, None)
+        self._revealed.discard(run_id)
+
+
+def _be_modest() -> None:
+    """Lower priority than the server, and no memory image on disk when something crashes."""
+    with contextlib.suppress(OSError, AttributeError):
+        os.nice(NICENESS)
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def main(arguments: list[str]) -> None:
+    """Serve orders on the inherited pipe ends."""
+    _be_modest()
+    orders, released, internal = (int(argument) for argument in arguments[:3])
+    worker = Worker(
+        Connection(orders, writable=False),
+        Connection(released, readable=False),
+        Connection(internal, readable=False),
+        arguments[3],
+    )
+    with contextlib.suppress(EOFError, BrokenPipeError):
+        worker.serve()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

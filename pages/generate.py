@@ -1,0 +1,127 @@
+"""Generate: the confirmation that spends, then the run as it happens. The run itself lives in the registry."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpicl_core.jobs import rough_seconds
+from dpicl_core.runs import PrivacyRequest, prepare_run
+from pages.support.choices import choices_of
+from pages.support.finished import over
+from pages.support.guard import guarded
+from pages.support.live import live
+from pages.support.state import change, quotes, registry, studio
+from pages.support.text import count, duration, number, plain, refusal
+from pages.support.words import TITLES
+
+RUN_PARAMETER = "run"
+
+
+@guarded
+def screen() -> None:
+    """The whole screen."""
+    st.title("Generate", anchor=False)
+    run_id = _run_on_screen()
+    if run_id is None:
+        _before()
+        return
+    snapshot = registry().snapshot(run_id)
+    if snapshot is None:
+        refusal("There is no run of this address on this server: it was closed, or the server was started anew since.")
+        if st.button("Back to the plan", key="unknown_run"):
+            _leave_run()
+            st.switch_page("pages/plan.py")
+        return
+    if snapshot.state.over:
+        over(run_id)
+        if st.button("Plan another run", key="another_run", icon=":material/replay:"):
+            _leave_run()
+            st.switch_page("pages/plan.py")
+    else:
+        live(run_id)
+
+
+def _run_on_screen() -> str | None:
+    """The run of the address, else the last one of this session, which then goes into the address."""
+    asked = st.query_params.get(RUN_PARAMETER)
+    if asked:
+        return asked
+    run_id = studio().run_id
+    if run_id is not None:
+        st.query_params[RUN_PARAMETER] = run_id
+    return run_id
+
+
+def _leave_run() -> None:
+    change(run_id=None)
+    if RUN_PARAMETER in st.query_params:
+        del st.query_params[RUN_PARAMETER]
+
+
+def _before() -> None:
+    state = studio()
+    if state.dataset is None:
+        st.markdown(
+            "Here you will watch the demonstrations being written, token by token, while the radius shrinks. "
+            "It needs a table and a plan first."
+        )
+        if st.button("Go to Data", type="primary", key="generate_to_data"):
+            st.switch_page("pages/data.py")
+        return
+    _confirmation()
+
+
+@st.fragment(run_every=0.5)
+@guarded
+def _confirmation() -> None:
+    """States what is spent. The button waits for both accountants, so that nothing is spent unseen."""
+    choices = choices_of(studio())
+    quote = quotes().quote(choices.request)
+    plan = choices.plan
+    with st.container(border=True, key="confirmation"):
+        if quote.problem:
+            refusal(quote.problem)
+            return
+        epsilon = number(quote.epsilon_tight or 0)
+        st.subheader(f"This run will spend epsilon {epsilon}, whatever happens after you press.", anchor=False)
+        paper = "being computed ..." if quote.epsilon_paper is None else number(quote.epsilon_paper)
+        plain(
+            f"By the paper's accountant: {paper}. delta {choices.request.delta:g}. A stop, a crash or an early end "
+            "gives nothing back."
+        )
+        plain(
+            f"{count(len(plan.target_labels), 'demonstration')} by {TITLES[plan.mechanism.name]}, up to "
+            f"{count(plan.tokens, 'token')} each, for: {', '.join(plan.target_labels[:12])}. "
+            f"About {duration(rough_seconds(plan, registry().pace()))}."
+        )
+        st.button(
+            "Spend and start" if plan.mechanism.reads_private_rows else "Start (spends nothing)",
+            type="primary",
+            key="spend",
+            icon=":material/play_arrow:",
+            disabled=not quote.complete,
+            on_click=_start,
+        )
+        if not quote.complete:
+            st.caption("The button opens when the second accountant is ready, in a few seconds.")
+    if studio().run_id is not None:
+        st.rerun()
+
+
+@guarded
+def _start() -> None:
+    """One run for this confirmation, however often it is pressed: the token names it."""
+    state = studio()
+    if state.dataset is None:
+        return
+    choices = choices_of(state)
+    reads = choices.plan.mechanism.reads_private_rows
+    request = PrivacyRequest(choices.request.epsilon if reads else None, choices.request.delta)
+    prepared = prepare_run(state.dataset, choices.plan, request, assignment=state.assignment)
+    run_id = registry().submit(prepared, token=state.confirm_token, model=choices.model)
+    import secrets
+
+    change(run_id=run_id, confirm_token=secrets.token_urlsafe(16), own_runs=(*state.own_runs, run_id))
+
+
+screen()

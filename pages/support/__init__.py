@@ -1,0 +1,1 @@
+"""What the screens share: session state, the frame around every screen, badges, figures."""

@@ -1,0 +1,44 @@
+"""What may leave and what may not, in words, with an icon and a shape; never by colour alone."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import streamlit as st
+
+Kind = Literal["released", "internal", "public"]
+
+_LABELS: dict[Kind, tuple[str, str, Literal["green", "orange", "gray"], str]] = {
+    "released": (
+        "DP-released",
+        ":material/verified_user:",
+        "green",
+        "Protected by the noise of this run: may be shown, stored and shared.",
+    ),
+    "internal": (
+        "internal, not DP",
+        ":material/lock:",
+        "orange",
+        "Computed from private rows without noise: for the steward's eyes, never exported.",
+    ),
+    "public": (
+        "public",
+        ":material/public:",
+        "gray",
+        "Declared before the rows were read, or computed from declared numbers alone.",
+    ),
+}
+
+
+def badge(kind: Kind, key: str) -> None:
+    """One badge. key: unique on the screen; it also carries the outline of the internal ones."""
+    label, icon, colour, help_text = _LABELS[kind]
+    with st.container(key=f"badge_{kind}_{key}", width="content"):
+        st.badge(label, icon=icon, color=colour, help=help_text)
+
+
+def figure_heading(title: str, kind: Kind, key: str) -> None:
+    """A constant heading with its badge behind it."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f"**{title}**", width="content")
+        badge(kind, key)

@@ -1,0 +1,104 @@
+"""What this buys: price, noise, risk in words, feasibility and time, beside the slider. Declared numbers alone."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpicl_core.errors import DPICLError
+from dpicl_core.jobs import LabelQuote, Quote, rough_seconds
+from dpicl_core.values import GenerationPlan
+from pages.support.badges import badge, figure_heading
+from pages.support.choices import choices_of
+from pages.support.guard import guarded
+from pages.support.state import quotes, registry, studio
+from pages.support.text import duration, number, plain, refusal
+
+_HIGH_NOISE = 1.5
+"""A label whose noise is this many times that of the best label is named."""
+
+
+@st.fragment(run_every=0.5)
+@guarded
+def what_this_buys() -> None:
+    """The right column. It asks again twice a second, so slow numbers appear when they are ready."""
+    state = studio()
+    st.subheader("What this buys", anchor=False)
+    badge("public", "bought")
+    try:
+        choices = choices_of(state)
+    except DPICLError as error:
+        refusal(str(error))
+        return
+    quote = quotes().quote(choices.request)
+    if quote.problem:
+        refusal(quote.problem)
+    else:
+        _price(quote, choices.plan)
+        _risk(quote, choices.plan)
+    _feasibility(quote, choices.plan)
+    seconds = rough_seconds(choices.plan, registry().pace())
+    st.markdown(f"About **{duration(seconds)}** on this machine, once the model is loaded.")
+
+
+def _price(quote: Quote, plan: GenerationPlan) -> None:
+    paper = "being computed ..." if quote.epsilon_paper is None else number(quote.epsilon_paper)
+    st.markdown(f"The privacy loss epsilon **{number(quote.epsilon_tight or 0)}**, by the tight accountant")
+    st.caption(f"By the paper's accountant: {paper}")
+    targets = [label for label in quote.labels if label.target]
+    own = [label.noise for label in targets if label.noise is not None]
+    tang = [label.tang_noise for label in targets if label.tang_noise is not None]
+    if own and tang and plan.mechanism.name != "tang-gaussian":
+        st.markdown(f"Noise a coordinate **{number(max(own))}**; Tang's at the same privacy loss {number(max(tang))}")
+    elif own:
+        st.markdown(f"Noise a coordinate **{number(max(own))}** (this is Tang's)")
+    elif plan.mechanism.reads_private_rows:
+        st.markdown("Noise is one-sided and on scores, so it has no figure to compare.")
+    else:
+        st.markdown("No noise: no private row is read.")
+    if plan.mechanism.name == "adadpsyn":
+        st.caption("This is the noise of its first mean; it falls with the radius while the run goes on.")
+
+
+def _risk(quote: Quote, plan: GenerationPlan) -> None:
+    unit = plan.unit.value
+    if not plan.mechanism.reads_private_rows:
+        plain(f"The released texts cannot say anything about any {unit}.")
+        return
+    with st.container(border=True):
+        plain(
+            f"Starting from 50:50, the best possible guess whether this {unit} or another was used is right at most "
+            f"{-(-(quote.best_guess_percent or 50) * 10 // 1) / 10:g}% of the time on average."
+        )
+        with st.expander("More about the risk"):
+            if quote.sayings is None:
+                plain("Being computed ...")
+            for sentence in quote.sayings or ():
+                plain(sentence)
+
+
+def _feasibility(quote: Quote, plan: GenerationPlan) -> None:
+    figure_heading("Labels", "public", "feasible")
+    noises = [label.noise for label in quote.labels if label.noise]
+    best = min(noises, default=None)
+    st.dataframe(
+        {
+            "label": ["all rows" if label.label is None else label.label for label in quote.labels],
+            f"{plan.unit.value}s": [label.units for label in quote.labels],
+            "rate": ["none" if label.sampling_rate is None else f"{label.sampling_rate:.3f}" for label in quote.labels],
+            "feasible": [verdict(label, best) for label in quote.labels],
+        },
+        hide_index=True,
+        width="stretch",
+        height=min(38 + 35 * len(quote.labels), 290),
+        key="feasible_table",
+        alt="Table of labels with their rows, sampling rate and whether they are feasible",
+    )
+
+
+def verdict(label: LabelQuote, best: float | None) -> str:
+    """Whether a label can be written for, in a few words."""
+    if not label.feasible:
+        return f"no: one token draws {label.needs}"
+    if label.noise and best and label.noise > _HIGH_NOISE * best:
+        return f"noise {label.noise / best:.1f}x: merge or leave out"
+    return "yes" if label.target else "yes (not chosen)"

@@ -1,0 +1,107 @@
+"""From the widgets of the Plan screen to the engine's values; read on every screen, so the header is never late."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from dpicl_core.errors import ConfigError
+from dpicl_core.jobs import QuoteRequest
+from dpicl_core.planning import DEFAULT_NOISE_SPLIT, DEFAULT_VOCABULARY, mechanism_named, plan_for
+from dpicl_core.specs import AdaDPSynSpec, AnchoredSpec, MechanismSpec
+from dpicl_core.values import GenerationPlan, Task, check_delta_rule, default_delta
+from pages.support import keep
+from pages.support.state import Studio
+
+EPSILONS = tuple(round(float(f"{10 ** (step / 20 - 1):.2g}"), 2) for step in range(41))
+"""The log slider: 41 steps from 0.1 to 10, two digits each."""
+
+DEFAULT_EPSILON = 4.0
+MECHANISMS = ("adadpsyn", "tang-gaussian", "tang-noisy-max", "anchored", "public-only")
+MODEL_KINDS = ("default", "folder", "gguf", "hub")
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """A whole plan as chosen so far. model: None for the default one."""
+
+    plan: GenerationPlan
+    request: QuoteRequest
+    model: str | None
+
+
+def task_of(state: Studio) -> Task:
+    """The task with the prompt words as edited on Plan."""
+    assert state.task is not None
+    task = state.task
+    return replace(
+        task,
+        instruction=keep.value("plan_instruction", task.instruction) or task.instruction,
+        generation_label_header=keep.value("plan_label_header") or task.generation_label_header,
+        generation_text_header=keep.value("plan_text_header") or task.generation_text_header,
+        record_tokens=int(keep.value("data_record_tokens") or task.record_tokens),
+    )
+
+
+def mechanism_of() -> MechanismSpec:
+    """The mechanism with its public settings, noise still to be calibrated."""
+    spec = mechanism_named(keep.value("plan_mechanism", "adadpsyn"))
+    if isinstance(spec, AdaDPSynSpec):
+        split = numbers_of(keep.value("plan_split"), DEFAULT_NOISE_SPLIT)
+        if len(split) != 3:
+            raise ConfigError(
+                f"the noise split needs three shares, but has {len(split)}; the default is 0.03, 0.94, 0.03."
+            )
+        chosen = replace(
+            spec, iterations=int(keep.value("plan_iterations", 1)), margin=float(keep.value("plan_margin", 0.2))
+        )
+        return chosen.split_as(*split)
+    if isinstance(spec, AnchoredSpec):
+        return replace(spec, schedule=numbers_of(keep.value("plan_schedule"), spec.schedule))
+    return spec
+
+
+def numbers_of(text: str | None, default: tuple[float, ...]) -> tuple[float, ...]:
+    """Numbers of a text such as `0.35, 0.10`; the default where it is blank. Raises ConfigError."""
+    if not text or not text.strip():
+        return default
+    try:
+        return tuple(float(part) for part in text.replace(";", ",").split(",") if part.strip())
+    except ValueError:
+        raise ConfigError(
+            "numbers must be written as 0.35, 0.10 (a point in each, commas between); correct them."
+        ) from None
+
+
+def delta_of(state: Studio) -> float:
+    """Delta by its rule, or as given and checked."""
+    given = keep.value("plan_delta", "")
+    if not given or not str(given).strip():
+        return default_delta(state.units)
+    try:
+        delta = float(given)
+    except ValueError:
+        raise ConfigError("delta must be a number such as 1e-5; correct it, or leave it blank for the rule.") from None
+    check_delta_rule(delta, state.units, accepted=bool(keep.value("plan_accept_delta", False)))
+    return delta
+
+
+def choices_of(state: Studio) -> Choices:
+    """Everything chosen so far. Raises ConfigError, in one sentence, where it does not fit together."""
+    task = task_of(state)
+    plan = plan_for(
+        task,
+        mechanism_of(),
+        shots=int(keep.value("plan_shots", 4)),
+        targets=tuple(keep.value("plan_targets") or ()),
+        subsets=int(keep.value("plan_subsets") or task.subsets),
+        per_subset=int(keep.value("plan_per_subset") or task.per_subset),
+        tokens=int(keep.value("plan_tokens") or task.tokens),
+        vocabulary=int(keep.value("plan_vocabulary") or DEFAULT_VOCABULARY),
+        unit=state.unit,
+    )
+    request = QuoteRequest(plan, state.unit_counts, delta_of(state), float(keep.value("plan_epsilon", DEFAULT_EPSILON)))
+    kind = keep.value("plan_model_kind", "default")
+    name = str(keep.value("plan_model_name", "") or "").strip()
+    if kind != "default" and not name:
+        raise ConfigError("the model has no name yet; give its folder, file or hub name, or take the default model.")
+    return Choices(plan, request, None if kind == "default" else name)

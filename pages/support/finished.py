@@ -1,0 +1,55 @@
+"""A run that is over: texts, promise, download, and the cluster picture if a person opens it on purpose."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpicl_core.export import document_bytes, document_for
+from dpicl_core.jobs import RunSnapshot, RunState
+from pages.support.badges import badge
+from pages.support.clusters import cluster_picture
+from pages.support.live import picture, status
+from pages.support.state import registry
+from pages.support.text import number, plain, refusal
+
+
+def over(run_id: str) -> None:
+    """Draw a run that is over; nothing here polls."""
+    snapshot = registry().snapshot(run_id)
+    assert snapshot is not None
+    status(snapshot)
+    if snapshot.state is RunState.FAILED:
+        refusal(snapshot.reason)
+    elif snapshot.reason:
+        plain(snapshot.reason)
+    _export(snapshot)
+    picture(snapshot)
+    cluster_picture(snapshot)
+
+
+def _export(snapshot: RunSnapshot) -> None:
+    with st.container(border=True, key="export"):
+        if snapshot.record is None:
+            plain(
+                "This run did not finish, so there is no JSON of it. The texts are DP-released and may be copied. "
+                + (f"It spent epsilon {number(snapshot.epsilon_tight)}." if snapshot.spends else "It spent nothing.")
+            )
+            return
+        document = document_for(snapshot.record)
+        badge("released", "export")
+        plain(document.guarantee.sentence)
+        plain(
+            f"Spent: epsilon {number(snapshot.epsilon_tight)} by the tight accountant, "
+            f"{number(snapshot.epsilon_paper)} by the paper's."
+        )
+        st.download_button(
+            "Download the JSON",
+            document_bytes(document),
+            file_name="demonstrations.json",
+            mime="application/json",
+            key="download_json",
+            type="primary",
+            icon=":material/download:",
+            on_click="ignore",
+            help="As often as you like: it is the same file each time and spends nothing.",
+        )

@@ -1,0 +1,71 @@
+"""The frame of every screen: where the steward is, what she has chosen so far, what it costs; then the screen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from dpicl_core.errors import DPICLError
+from dpicl_core.values import PrivacyUnit
+from pages.support import keep
+from pages.support.choices import DEFAULT_EPSILON, choices_of
+from pages.support.guard import guarded
+from pages.support.state import Studio, registry, studio
+from pages.support.text import count, number, plain
+from pages.support.words import ABOUT, HELP, TITLES
+
+MENU = {"About": ABOUT}
+_STYLE = Path(__file__).resolve().parent.parent.parent / "assets" / "studio.css"
+_STEPS = (("pages/data.py", "1 Data"), ("pages/plan.py", "2 Plan"), ("pages/generate.py", "3 Generate"))
+
+
+def show(page: object) -> None:
+    """Draw the header, then run the screen."""
+    registry()
+    st.html(_STYLE)
+    _header(studio())
+    page.run()  # type: ignore[attr-defined]
+
+
+@guarded
+def _header(state: Studio) -> None:
+    with st.container(key="studio_header", gap="xxsmall"):
+        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+            for path, label in _STEPS:
+                st.page_link(path, label=label, width="content")
+            with st.popover("Help", icon=":material/help:", type="tertiary"):
+                st.markdown(HELP)
+        plain(choices_line(state))
+        plain(cost_line(state))
+
+
+def choices_line(state: Studio) -> str:
+    """What has been chosen so far, in one line."""
+    if state.dataset is None or state.task is None:
+        return "No table yet. First choose one on Data."
+    unit = "row" if state.unit is PrivacyUnit.ROW else "person"
+    labels = "open labels" if state.task.open_labels else count(len(state.task.labels), "public label")
+    parts = [state.dataset.name, count(len(state.dataset), "row"), f"unit: {unit}", labels]
+    mechanism = keep.value("plan_mechanism", "adadpsyn")
+    return " · ".join([*parts, TITLES[mechanism], count(int(keep.value("plan_shots", 4)), "demonstration")])
+
+
+def cost_line(state: Studio) -> str:
+    """What this run costs and what the session has spent."""
+    spent = session_spent(state)
+    total = f"spent by this session's runs so far: {number(spent)}" if spent else "nothing spent in this session yet"
+    if state.dataset is None:
+        return f"Privacy loss epsilon: {total}."
+    try:
+        plan = choices_of(state).plan
+        epsilon = float(keep.value("plan_epsilon", DEFAULT_EPSILON)) if plan.mechanism.reads_private_rows else 0.0
+    except DPICLError:
+        return f"Privacy loss epsilon: this plan has no price yet; {total}."
+    return f"Privacy loss epsilon: this run at most {number(epsilon)}; {total}."
+
+
+def session_spent(state: Studio) -> float:
+    """Sum of the tight epsilons of this session's runs that began: adding is always valid."""
+    runs = [registry().snapshot(run_id) for run_id in state.own_runs]
+    return sum(run.epsilon_tight for run in runs if run is not None and run.spends)

@@ -1,0 +1,75 @@
+"""One frozen object per browser session, and the two things of the server that all sessions share."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import streamlit as st
+
+from dpicl_core.data import Dataset, Notice, Profile
+from dpicl_core.jobs import JobRegistry, QuoteBook
+from dpicl_core.jobs.registry import DEFAULT_LOADER
+from dpicl_core.values import PrivacyUnit, Task
+from pages.support.guard import withhold_messages_in_logs
+
+LOADER_VARIABLE = "DPICL_MODEL_LOADER"
+"""For tests: `module:function` that loads the model in the child process."""
+
+_KEY = "studio"
+
+
+@dataclass(frozen=True, slots=True)
+class Studio:
+    """What this session works on. Private rows are in `dataset` alone, in memory, and go when the session goes.
+
+    unit_counts: units by label, or {None: all} with open labels. assignment: secret label of each person.
+    confirm_token: one per confirmation, so that two clicks start one run. own_runs: runs that this session started.
+    """
+
+    dataset: Dataset | None = field(default=None, repr=False)
+    task: Task | None = None
+    unit: PrivacyUnit = PrivacyUnit.ROW
+    profile: Profile | None = field(default=None, repr=False)
+    warnings: tuple[Notice, ...] = field(default=(), repr=False)
+    unit_counts: tuple[tuple[str | None, int], ...] = field(default=(), repr=False)
+    assignment: Mapping[str, str] | None = field(default=None, repr=False)
+    lengths_id: str | None = None
+    run_id: str | None = None
+    confirm_token: str = field(default_factory=lambda: secrets.token_urlsafe(16))
+    own_runs: tuple[str, ...] = ()
+
+    @property
+    def units(self) -> int:
+        """Units of the whole table."""
+        return sum(count for _, count in self.unit_counts)
+
+
+def studio() -> Studio:
+    """This session's state."""
+    if _KEY not in st.session_state:
+        st.session_state[_KEY] = Studio()
+    state: Studio = st.session_state[_KEY]
+    return state
+
+
+def change(**changes: Any) -> Studio:
+    """Replace parts of this session's state."""
+    st.session_state[_KEY] = replace(studio(), **changes)
+    return studio()
+
+
+@st.cache_resource(show_spinner=False)
+def registry() -> JobRegistry:
+    """The server's one registry of runs; it outlives pages, tabs and sessions."""
+    withhold_messages_in_logs()
+    return JobRegistry(os.environ.get(LOADER_VARIABLE, DEFAULT_LOADER))
+
+
+@st.cache_resource(show_spinner=False)
+def quotes() -> QuoteBook:
+    """The server's prices by plan: public numbers alone."""
+    return QuoteBook()

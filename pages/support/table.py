@@ -1,0 +1,88 @@
+"""From an upload or the sample to this session's state; the engine reads, declares and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from dpicl_core.data import (
+    Dataset,
+    assign_persons,
+    declare_labels,
+    label_counts,
+    pool_for,
+    privacy_warnings,
+    profile,
+    read_dataset,
+)
+from dpicl_core.randomness import SecretRandomness
+from dpicl_core.tasks import custom_task, task_named
+from dpicl_core.values import PrivacyUnit, Task
+from pages.support import keep
+from pages.support.state import change, registry
+
+OWN_TASK = "own"
+SAMPLE = Path(__file__).resolve().parent.parent.parent / "assets" / "sample_messages.csv"
+
+
+def read_sample() -> None:
+    """The sample table under its own task."""
+    keep.put(data_record_tokens=task_named("sample").record_tokens)
+    _take(read_dataset(SAMPLE), task_named("sample"), leave_out=False)
+
+
+def read_upload(content: bytes, name: str, progress: Callable[[float], None]) -> None:
+    """An upload under what was declared on the screen. Raises the engine's refusals."""
+    change(dataset=None)
+    dataset = read_dataset(
+        content,
+        name=name,
+        text_column=keep.value("data_text_column") or None,
+        label_column=keep.value("data_label_column") or None,
+        person_column=keep.value("data_person_column") or None,
+        progress=progress,
+    )
+    _take(dataset, _declared_task(dataset), leave_out=bool(keep.value("data_leave_out", False)))
+
+
+def declared_labels() -> tuple[str, ...]:
+    """The typed label list: one a line, blank lines skipped."""
+    return tuple(line.strip() for line in str(keep.value("data_labels", "")).splitlines() if line.strip())
+
+
+def _declared_task(dataset: Dataset) -> Task:
+    chosen = keep.value("data_task", OWN_TASK)
+    if chosen != OWN_TASK:
+        return task_named(chosen)
+    return custom_task(
+        text_column=dataset.text_column,
+        label_column=dataset.label_column,
+        labels=declared_labels(),
+        open_labels=bool(keep.value("data_open_labels", False)),
+    )
+
+
+def _take(dataset: Dataset, task: Task, *, leave_out: bool) -> None:
+    """Declare, count and keep; then ask for lengths in tokens, which also warms the model."""
+    if not task.open_labels:
+        others = [label for label in label_counts(dataset) if label not in task.labels] if leave_out else []
+        dataset = declare_labels(dataset, task.labels, leave_out=others)
+    unit = PrivacyUnit.ROW if dataset.persons is None else PrivacyUnit.PERSON
+    assignment = None
+    if unit is PrivacyUnit.PERSON and not task.open_labels:
+        secret = SecretRandomness()
+        assignment = assign_persons(dataset, lambda labels: labels[secret.choose(len(labels))])
+    pools: tuple[str | None, ...] = (None,) if task.open_labels else task.labels
+    found = profile(dataset)
+    keep.drop("plan_")
+    change(
+        dataset=dataset,
+        task=task,
+        unit=unit,
+        profile=found,
+        warnings=privacy_warnings(dataset, found, subsets=task.subsets, per_subset=task.per_subset),
+        unit_counts=tuple((label, len(pool_for(dataset, label, unit, assignment))) for label in pools),
+        assignment=assignment,
+        lengths_id=registry().measure(dataset.examples, int(keep.value("data_record_tokens") or task.record_tokens)),
+        run_id=None,
+    )

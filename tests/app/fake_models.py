@@ -1,0 +1,58 @@
+"""Model loaders for the child process in tests: named by `module:function`, imported there alone."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from dpicl_core.errors import ModelError
+from dpicl_core.language_model import ToyModel
+
+
+def toy(name=None, *, progress=None):
+    """The toy model, at once."""
+    if progress:
+        progress("load", 1.0)
+    return ToyModel()
+
+
+def slow(name=None, *, progress=None):
+    """The toy model, 0.1 s a token, so that a run lasts long enough to be watched."""
+    return ToyModel(observer=lambda asked, prompts: time.sleep(0.1) if asked == "public" else None)
+
+
+def crashing(name=None, *, progress=None):
+    """Ends its process, as the operating system does when memory runs out, at the third private call."""
+    return ToyModel(observer=_at_third_private_call(lambda prompts: os._exit(9)))
+
+
+def quoting(name=None, *, progress=None):
+    """Raises an error whose message quotes the private prompts, as a library might."""
+
+    def fail(prompts):
+        texts = ToyModel().tokenizer
+        raise RuntimeError(" ".join(texts.decode(block.ids) for block in prompts[0].blocks))
+
+    return ToyModel(observer=_at_third_private_call(fail))
+
+
+def missing(name=None, *, progress=None):
+    """No model can be loaded."""
+    raise ModelError("there is no model of that name; choose another one.")
+
+
+def stuck(name=None, *, progress=None):
+    """A model whose third private call never ends."""
+    return ToyModel(observer=_at_third_private_call(lambda prompts: time.sleep(600)))
+
+
+def _at_third_private_call(act):
+    calls = []
+
+    def observe(asked, prompts):
+        if asked == "private":
+            calls.append(asked)
+            if len(calls) == 3:
+                act(prompts)
+
+    return observe
