@@ -4,14 +4,12 @@ import streamlit as st
 
 from pages.support import frame
 
-st.set_page_config(page_title="DP-ICL Studio", page_icon="assets/icon.png", layout="wide", menu_items=frame.MENU)
-
-page = st.navigation(
+frame.configure()
+st.navigation(
     [
         st.Page("pages/data.py", title="Data", url_path="data", default=True),
         st.Page("pages/plan.py", title="Plan", url_path="plan"),
         st.Page("pages/generate.py", title="Generate", url_path="generate"),
     ],
     position="hidden",
-)
-frame.show(page)
+).run()

@@ -19,6 +19,8 @@ from dpicl_core.events import StopReason
 from dpicl_core.specs import AdaDPSynSpec, AnchoredSpec, MechanismSpec, TangGaussianSpec, TangNoisyMaxSpec
 
 Vector = NDArray[np.float64]
+Entry = tuple[str, float, Claim]
+"""Name, value in one run, and claim of one statistic."""
 
 STOP_REASONS: tuple[StopReason, ...] = ("radius", "coverage", "iterations", "single")
 
@@ -76,9 +78,6 @@ def statistics_of(
             side.append([value for _, value, _ in entries])
     on_left, on_right = np.array(rows[0]).T, np.array(rows[1]).T
     return [Statistic(name, on_left[i], on_right[i], (claim,)) for i, (name, claim) in enumerate(named.items())]
-
-
-Entry = tuple[str, float, Claim]
 
 
 def _answers(questions: Sequence[Question], run: Run, whole: Claim, rng: np.random.Generator) -> Iterator[Entry]:
@@ -139,7 +138,6 @@ def _released(spec: MechanismSpec, tables: Tables, run: Run, whole: Claim) -> It
         assert trace.good_radius is not None
         priced = GaussianClaim(math.sqrt(spec.radius_comparisons) / spec.sigma0)
         yield "released radius r", trace.good_radius, priced
-    if isinstance(spec, AdaDPSynSpec):
         yield "number of means", float(len(trace.steps)), whole
         yield "why it stopped", float(STOP_REASONS.index(trace.stopped_by)), whole
         yield "last radius R", trace.steps[-1].radius, whole

@@ -5,8 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dpicl_core.tasks import TASKS
-from pages.support import keep
-from pages.support.guard import guarded
+from pages.support import frame, keep
 from pages.support.state import studio
 from pages.support.table import OWN_TASK, declared_labels, read_sample, read_upload
 from pages.support.understood import understood
@@ -14,7 +13,6 @@ from pages.support.understood import understood
 UPLOAD_MEGABYTES = 200
 
 
-@guarded
 def screen() -> None:
     """The whole screen."""
     st.title("Data", anchor=False)
@@ -132,4 +130,4 @@ def _task_changed() -> None:
     keep.put(data_record_tokens=64 if chosen == OWN_TASK else TASKS[chosen].record_tokens)
 
 
-screen()
+frame.show(screen)

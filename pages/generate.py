@@ -6,6 +6,7 @@ import streamlit as st
 
 from dpicl_core.jobs import rough_seconds
 from dpicl_core.runs import PrivacyRequest, prepare_run
+from pages.support import frame
 from pages.support.choices import choices_of
 from pages.support.finished import over
 from pages.support.guard import guarded
@@ -17,7 +18,6 @@ from pages.support.words import TITLES
 RUN_PARAMETER = "run"
 
 
-@guarded
 def screen() -> None:
     """The whole screen."""
     st.title("Generate", anchor=False)
@@ -124,4 +124,4 @@ def _start() -> None:
     change(run_id=run_id, confirm_token=secrets.token_urlsafe(16), own_runs=(*state.own_runs, run_id))
 
 
-screen()
+frame.show(screen)

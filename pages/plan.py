@@ -5,10 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from dpicl_core.values import default_delta
-from pages.support import keep
+from pages.support import frame, keep
 from pages.support.bought import what_this_buys
 from pages.support.choices import DEFAULT_EPSILON, EPSILONS, MECHANISMS, MODEL_KINDS, task_of
-from pages.support.guard import guarded
 from pages.support.settings import advanced, prompt_preview
 from pages.support.state import Studio, studio
 from pages.support.text import plain
@@ -16,7 +15,6 @@ from pages.support.words import MODEL_KINDS as KIND_WORDS
 from pages.support.words import MODEL_NAME_HELP, SENTENCES, TITLES
 
 
-@guarded
 def screen() -> None:
     """The whole screen."""
     st.title("Plan", anchor=False)
@@ -129,4 +127,4 @@ def _model() -> None:
         st.caption("It runs on this machine. A model of the hub is downloaded first; nothing is ever sent to it.")
 
 
-screen()
+frame.show(screen)

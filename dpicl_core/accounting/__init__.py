@@ -1,6 +1,7 @@
 """Accounting: a MechanismSpec, a sampling rate and a number of tokens in, the privacy loss out.
 
-Two accountants: `tight` (privacy loss distributions) and `paper` (Renyi). All epsilons are upper bounds.
+Two accountants: `tight` (privacy loss distributions) and `paper` (Renyi). All epsilons are upper bounds. What a loss
+means in words is in `dpicl_core.accounting.risk`.
 """
 
 from dpicl_core.accounting.calibration import Accountant, calibrate

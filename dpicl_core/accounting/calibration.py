@@ -20,6 +20,7 @@ SMALLEST_SHARE = 0.999
 """A calibrated epsilon is at least this share of the request, and never above it."""
 
 _AIM = 0.9997
+_NARROWEST = 1e-6
 _FEW_ORDERS = tuple(
     map(float, (1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 25, 32, 39, 45, 54, 63, 128, 512, 1024))
 )
@@ -38,9 +39,10 @@ def calibrate(
 ) -> MechanismSpec:
     """`template` with all its noise scaled by one factor: the least whose epsilon is at most the request.
 
-    The result's epsilon under the accountant lies in [0.999, 1] of the request. sampling_rate and composed_tokens as
-    in Charge. Raises ConfigError for a template without noise, an unknown accountant, a request outside
-    PrivacyTarget's bounds, and where even almost no noise stays under the request.
+    The result's epsilon under the accountant lies in [0.999, 1] of the request (the Renyi bound has a least positive
+    value, about ln(1/delta)/1000; a request below it gets the least noise that costs nothing by that accountant).
+    sampling_rate and composed_tokens as in Charge. Raises ConfigError for a template without noise, an unknown
+    accountant, a request outside PrivacyTarget's bounds, and where even almost no noise stays under the request.
     """
     PrivacyTarget(epsilon, delta)
     require(accountant in ("tight", "paper"), f"accountant must be tight or paper, but is {accountant}; choose one.")
@@ -112,8 +114,8 @@ def settle(epsilon_at: Callable[[float], float], start: float, request: float) -
     """Log noise near `start` whose epsilon lies in [SMALLEST_SHARE, 1] of the request, tested on `epsilon_at` itself.
 
     epsilon_at falls as log noise grows. Regula falsi in logarithms with the Illinois rule: an end of the bracket that
-    stays twice loses half its weight, so that both ends close in. Raises ConfigError where epsilon_at jumps over the
-    interval.
+    stays twice loses half its weight, so that both ends close in. Where epsilon_at jumps over the interval, the result
+    is the private side of the jump. Raises ConfigError where no noise tried stays under the request.
     """
     ends: dict[bool, tuple[float, float]] = {}
     x, last = start, None
@@ -128,7 +130,9 @@ def settle(epsilon_at: Callable[[float], float], start: float, request: float) -
         ends[over], last = (x, gap), over
         if len(ends) == 2:
             (low, above), (high, below) = ends[True], ends[False]
+            if high - low < _NARROWEST:
+                return high
             x = low + (high - low) * min(max(above / (above - below), 0.02), 0.98)
         else:
             x += math.copysign(min(max(abs(gap), 1e-4), 0.5), gap)
-    raise ConfigError(f"no noise gives an epsilon just under {request:g}; set the noise by hand.")
+    raise ConfigError(f"no noise was found that keeps epsilon at or under {request:g}; set the noise by hand.")

@@ -104,7 +104,7 @@ def calibrate_label_change(
 ) -> dict[str, MechanismSpec]:
     """Noise for every target label so that the worst pair's epsilon lies in [0.999, 1] of the request.
 
-    Each label first gets half of the request's tokens, as if it were exchanged with a label like itself; one common
+    Each label is first calibrated with its tokens counted twice, as if units moved to a label like itself; one common
     factor then brings the worst pair to the request. Arguments as in label_change_charges, ConfigErrors as there and
     in calibrate.
     """

@@ -81,7 +81,8 @@ def close_partial(run_id: str, reason: str, *, ledger: Ledger | None = None, act
 def stored_record(stored: StoredRun) -> RunRecord:
     """What a run left so far, as a record: the texts of its stored tokens, which are released and paid.
 
-    Raises LedgerError for one that has not ended. Of a finished run it is the record that `run` returned, so that its document has the same bytes.
+    Of a finished run it is the record that `run` returned, so that its document has the same bytes. Raises LedgerError
+    for a run that has not ended.
     """
     if stored.state in tokens.OPEN_STATES:
         raise LedgerError(f"run {stored.id} is {stored.state}; resume it or close it before its document is made.")

@@ -12,7 +12,7 @@ from dpicl_core.ledger import DEFAULT_CAP_EPSILON
 def add_asset_options(parser: argparse.ArgumentParser) -> None:
     """Asset, cap, owner, rule. All may be left out: the ledger recognises a file that it knows."""
     group = parser.add_argument_group(
-        "ledger (a file that it knows is charged to its asset; a new file becomes a new asset with these terms, for good)"
+        "ledger (a known file is charged to its asset; a new one becomes an asset with these terms, for good)"
     )
     group.add_argument("--asset", metavar="NAME", help="asset of the file; default for a new one: the file's name")
     group.add_argument(

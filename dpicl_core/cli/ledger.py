@@ -158,9 +158,10 @@ def _asset_line(report: AssetReport) -> str:
     asset = report.asset
     counted = "" if report.rows is None else f", {report.rows} rows"
     counted += "" if report.persons is None else f" of {report.persons} persons"
+    who = f"{asset.owner}, unit {asset.unit.value}{counted}"
     return (
         f"{asset.name}: {100 * report.share_left:.1f}% left of epsilon {asset.epsilon:g} at delta {asset.delta:g}; "
-        f"spent epsilon {report.epsilon_spent:.3g} in {report.runs} runs ({asset.owner}, unit {asset.unit.value}{counted})"
+        f"spent epsilon {report.epsilon_spent:.3g} in {report.runs} runs ({who})"
     )
 
 
@@ -265,7 +266,10 @@ def _resume(arguments: argparse.Namespace) -> int:
     with ledger.read() as connection:
         stored = stored_run(connection, arguments.run_id)
         columns = reading_of(connection, stored)
-    dataset = read_dataset(arguments.data, **columns)
+    text_column, label_column, person_column = columns
+    dataset = read_dataset(
+        arguments.data, text_column=text_column, label_column=label_column, person_column=person_column
+    )
     if not stored.plan.task.open_labels:
         dataset = declare_labels(dataset, labels=stored.plan.task.labels)
     console = Console(stderr=True, quiet=arguments.quiet)

@@ -22,7 +22,7 @@ from dpicl_core.jobs.lengths import token_lengths
 from dpicl_core.language_model.protocol import LanguageModel
 from dpicl_core.runs import run
 
-NICENESS = 10
+NICENESS = 5
 KEPT_RUNS = 3
 """Runs whose diagnostics the child keeps, so that a picture can be opened after the run; older ones are dropped."""
 
@@ -56,7 +56,7 @@ class Worker:
                 self._side_order(order, current=None)
 
     def _guard(self, order_id: str, work: Callable[[], None]) -> None:
-        """Report a failure in one safe sentence: of an error from elsewhere, whose text may quote a row, only the kind."""
+        """Report a failure in one safe sentence: of an error whose text may quote a row, only the kind."""
         try:
             work()
         except _StopRequested:

@@ -83,6 +83,12 @@ class PlainTokenizer:
         ends = {*end_ids, *(id_ for id_, text in controls.items() if text in END_TEXTS)}
         breaks = {id_ for id_, text in enumerate(texts) if LINE_BREAKS & set(text) and REPLACEMENT not in text}
         self._controls = frozenset(controls) | ends
+        beyond = [id_ for id_ in self._backend.get_vocab().values() if id_ >= vocabulary_size]
+        if not self._controls.issuperset(beyond):
+            raise ModelError(
+                f"all tokens must be among the model's {vocabulary_size}, but the tokenizer has {len(beyond)} beyond; "
+                "use the tokenizer that the model was trained with."
+            )
         self.prefix_ids = prefix_ids
         self.vocabulary_size = vocabulary_size
         self.ending_ids = frozenset(id_ for id_ in ends | (breaks - self._controls) if id_ < vocabulary_size)

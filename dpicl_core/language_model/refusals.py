@@ -71,7 +71,15 @@ def require_loaded(model: Any, name: str) -> None:
         raise ModelError(_experts(name))
     attention = getattr(model.config, "_attn_implementation", None)
     if attention not in ("sdpa", "eager"):
-        raise ModelError(f"attention must be of the kind sdpa or eager, but {name} asks for {attention}.")
+        raise ModelError(
+            f"attention must be of the kind sdpa or eager, but {name} asks for {attention}; change its config.json."
+        )
+    read, written = (part.weight.shape[0] for part in (model.get_input_embeddings(), model.get_output_embeddings()))
+    if read < written:
+        raise ModelError(
+            f"{name} must be able to read each of the {written} tokens that it can write, but reads {read}; "
+            "choose another model."
+        )
 
 
 def require_complete(report: Any, name: str) -> None:

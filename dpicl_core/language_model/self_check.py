@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from dpicl_core.language_model.transformers_model import TransformersModel
 
 INSTRUCTION = "Given a label, write a text.\n\n"
-EXAMPLES = ("Label: Place\nText: Where is it?\n\n", "Label: Person\nText: Who wrote this?\n\n")
-NEIGHBOURS = ("Label: Thing\nText: What?\n\n", "Label: Number\nText: How many people came to the market last week?\n\n")
+EXAMPLES = ("Label: Place\nText: Where?\n\n", "Label: Person\nText: Who was it?\n\n")
+NEIGHBOURS = ("Label: Thing\n\n", "Label: Number\nText: How many came?\n\n")
 TARGET = "Label: Place\nText: Which"
-PADDING = 12
+PADDING = 8
 """Padded positions of each example in the checks, at least."""
 
 TOLERANCES = {"float32": 0.001, "bfloat16": 0.1, "float16": 0.02}

@@ -77,8 +77,8 @@ class TransformersModel:
             kind = type(error).__name__
         # raised outside the handler: the library's error, whose frames hold private ids, is then not even its context
         raise ModelError(
-            f"the language model could not run {len(prompts)} prompts of {sum(prompts[0].widths)} tokens ({kind}); "
-            "free memory, lower --subsets, --per-subset or --record-tokens, or use a smaller model."
+            f"the language model could not run a batch of {len(prompts)} x {sum(prompts[0].widths)} tokens ({kind}); "
+            "free memory, lower --subsets, --per-subset or --record-tokens, or use another model."
         )
 
     def _last_logits(

@@ -5,9 +5,10 @@ Nothing here gives anything back. A run that stops, crashes or is never started 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -80,13 +81,13 @@ def reserve(
     """
     # the dear part, moments of the loss, is done before the ledger is locked
     priced = [cost_parts(asset, order.plan, order.prices) for order in orders]
-    with ledger.write() as connection:
+    with _told_outside(orders), ledger.write() as connection:
         chain.check_not_older(connection, ledger)
         _check_still_bound(connection, asset, mark, override)
         reason = _why_all_pay(connection, asset, mark, orders)
         parts = [for_every_label(each) if reason else each for each in priced]
         before = standing(connection, asset)
-        _check_cap(before, orders, parts)
+        _check_cap(before, parts)
         file_id = matching.tie_file(connection, ledger, asset, mark, actor=actor)
         done = [
             _insert(connection, ledger, asset, file_id, order, cost, model, actor, reason)
@@ -112,12 +113,14 @@ def check_affordable(ledger: Ledger, asset: Asset, mark: Fingerprint, orders: Se
         if _why_all_pay(connection, asset, mark, orders):
             parts = [for_every_label(each) for each in parts]
         before = standing(connection, asset)
-    _check_cap(before, orders, parts)
+    with _told_outside(orders):
+        _check_cap(before, parts)
 
 
 def check_affordable_when_new(asset: Asset, orders: Sequence[Order]) -> None:
     """The same for an asset that is not registered yet."""
-    _check_cap(Standing(asset), orders, [cost_parts(asset, order.plan, order.prices) for order in orders])
+    with _told_outside(orders):
+        _check_cap(Standing(asset), [cost_parts(asset, order.plan, order.prices) for order in orders])
 
 
 def _check_still_bound(connection: Connection, asset: Asset, mark: Fingerprint, override: Override | None) -> None:
@@ -138,10 +141,25 @@ def _why_all_pay(connection: Connection, asset: Asset, mark: Fingerprint, orders
     return f"{moved} rows carry another label than when the asset was first charged" if moved else None
 
 
-def _check_cap(before: Standing, orders: Sequence[Order], parts: Sequence[Sequence[CostPart]]) -> None:
-    everything = [part for each in parts for part in each]
-    if labels := labels_over(before, everything):
-        raise BudgetError(refusal(before, labels, [order.plan for order in orders], parts))
+class _OverTheCapError(Exception):
+    """Leaves the transaction first, since the search for smaller plans takes a while and the ledger is locked."""
+
+    def __init__(self, before: Standing, labels: Sequence[str], parts: Sequence[Sequence[CostPart]]) -> None:
+        super().__init__()
+        self.before, self.labels, self.parts = before, labels, parts
+
+
+@contextlib.contextmanager
+def _told_outside(orders: Sequence[Order]) -> Iterator[None]:
+    try:
+        yield
+    except _OverTheCapError as over:
+        raise BudgetError(refusal(over.before, over.labels, [order.plan for order in orders], over.parts)) from None
+
+
+def _check_cap(before: Standing, parts: Sequence[Sequence[CostPart]]) -> None:
+    if labels := labels_over(before, [part for each in parts for part in each]):
+        raise _OverTheCapError(before, labels, parts)
 
 
 def _insert(

@@ -78,12 +78,12 @@ def file_hash_of(connection: Connection, run: StoredRun) -> str:
     return str(connection.execute(query).scalar_one())
 
 
-def reading_of(connection: Connection, run: StoredRun) -> dict[str, str | None]:
-    """The public column names with which a run's file was read, as arguments of data.read_dataset."""
-    query = sa.select(schema.files.c.text_column, schema.files.c.label_column, schema.files.c.person_column).where(
-        schema.files.c.id == run.file_id
-    )
-    return dict(connection.execute(query).mappings().one())
+def reading_of(connection: Connection, run: StoredRun) -> tuple[str, str, str | None]:
+    """The public names of the text, label and person columns with which a run's file was read."""
+    file = schema.files.c
+    query = sa.select(file.text_column, file.label_column, file.person_column).where(file.id == run.file_id)
+    row = connection.execute(query).one()
+    return row.text_column, row.label_column, row.person_column
 
 
 def start(ledger: Ledger, run_id: str, *, actor: str) -> tuple[str, StoredRun]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import streamlit as st
@@ -16,16 +17,27 @@ from pages.support.text import count, number, plain
 from pages.support.words import ABOUT, HELP, TITLES
 
 MENU = {"About": ABOUT}
-_STYLE = Path(__file__).resolve().parent.parent.parent / "assets" / "studio.css"
+_ASSETS = Path(__file__).resolve().parent.parent.parent / "assets"
+_STYLE, _ICON = _ASSETS / "studio.css", _ASSETS / "icon.png"
 _STEPS = (("pages/data.py", "1 Data"), ("pages/plan.py", "2 Plan"), ("pages/generate.py", "3 Generate"))
 
 
-def show(page: object) -> None:
-    """Draw the header, then run the screen."""
+def configure() -> None:
+    """Title, icon and width of the browser page."""
+    st.set_page_config(page_title="DP-ICL Studio", page_icon=str(_ICON), layout="wide", menu_items=MENU)
+
+
+def show(screen: Callable[[], None]) -> None:
+    """Draw the header, then the screen.
+
+    Each page calls this itself: until a fresh server has run app.py once, Streamlit runs a page of the folder `pages`
+    alone, and it must look the same then.
+    """
+    configure()
     registry()
     st.html(_STYLE)
     _header(studio())
-    page.run()  # type: ignore[attr-defined]
+    guarded(screen)()
 
 
 @guarded

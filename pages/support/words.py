@@ -24,7 +24,7 @@ SENTENCES = {
         "For every word piece it looks for the radius r of a ball that holds most of the private next-word vectors.",
         "Then it shrinks its own radius R towards r: a smaller ball needs less noise for the same privacy loss.",
         "Finding r and checking the ball cost part of the budget, so its first mean is noisier than Tang's.",
-        "With fresh secret draws and one accountant for all, it did not beat Tang on the default model when we measured.",
+        "With fresh secret draws and one accountant for all, it did not beat Tang on the default model in our tests.",
     ),
     "tang-gaussian": (
         "Published by Tang and others in 2023; the baseline.",

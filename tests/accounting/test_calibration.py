@@ -117,6 +117,11 @@ def test_the_search_settles_on_steep_and_on_flat_functions(power, start):
     assert len(calls) < 40
 
 
-def test_a_jump_over_the_request_is_reported_and_not_returned():
-    with pytest.raises(ConfigError, match="no noise gives"):
-        settle(lambda log_noise: 3.0 if log_noise < 1 else 0.5, 0.0, 2.0)
+def test_where_epsilon_jumps_over_the_request_the_search_stays_on_the_private_side():
+    found = settle(lambda log_noise: 3.0 if log_noise < 1 else 0.5, 0.0, 2.0)
+    assert 1 <= found <= 1 + 1e-5
+
+
+def test_an_epsilon_that_never_falls_under_the_request_is_reported():
+    with pytest.raises(ConfigError, match="no noise was found"):
+        settle(lambda log_noise: 3.0, 0.0, 2.0)

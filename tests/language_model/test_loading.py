@@ -4,14 +4,23 @@ import shutil
 import numpy as np
 import pytest
 import torch
-from transformers import BertConfig, MixtralConfig, T5Config
+from transformers import (
+    BertConfig,
+    BloomConfig,
+    Gemma2Config,
+    GPT2Config,
+    MixtralConfig,
+    MptConfig,
+    Qwen3Config,
+    T5Config,
+)
 
 from dpicl_core.errors import ModelError
 from dpicl_core.language_model import LanguageModel, load_model, loading
 from dpicl_core.language_model.cache import file_sha256
 from dpicl_core.language_model.refusals import context_limit, require_supported
 from tests.language_model.gguf_file import write_tiny_gguf
-from tests.language_model.tiny import change_config, prompt, save_tiny_model, tiny_config
+from tests.language_model.tiny import change_config, joined, prompt, save_tiny_model, softmax, tiny_config, tiny_weights
 
 
 def copied(folder, to):
@@ -172,12 +181,65 @@ def test_a_model_whose_rows_are_mixed_is_refused(tiny_folder, monkeypatch):
         load_model(str(tiny_folder), dtype="float32")
 
 
+def test_a_tokenizer_with_more_tokens_than_the_model_is_refused(tmp_path):
+    config = tiny_config(vocab_size=200)
+    with pytest.raises(ModelError, match=r"the tokenizer has 5\d beyond"):
+        load_model(str(save_tiny_model(tmp_path, config=config)))
+
+
+def test_a_sharded_model_is_hashed_shard_by_shard(tmp_path):
+    folder = save_tiny_model(tmp_path)
+    tiny_weights().save_pretrained(folder, max_shard_size="40KB")
+    (folder / "model.safetensors").unlink()
+    shards = sorted(folder.glob("model-*.safetensors"))
+    assert len(shards) > 1
+    assert load_model(str(folder)).info.weights_sha256 == tuple(map(file_sha256, shards))
+
+
 def test_a_tokenizer_that_changes_text_is_refused(tiny_folder, tmp_path):
     folder = copied(tiny_folder, tmp_path)
     path = folder / "tokenizer.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"normalizer": {"type": "Lowercase"}}))
     with pytest.raises(ModelError, match="give back the text"):
         load_model(str(folder))
+
+
+SHAPE = {name: getattr(tiny_config(), name) for name in ("vocab_size", "hidden_size", "intermediate_size")}
+LAYERS = {"num_hidden_layers": 2, "num_attention_heads": 4, "eos_token_id": 0, "bos_token_id": 1, "pad_token_id": None}
+GROUPED = SHAPE | LAYERS | {"num_key_value_heads": 2, "head_dim": 8, "max_position_embeddings": 512}
+OLD = {"vocab_size": 272, "n_embd": 32, "n_layer": 2, "n_head": 4, "eos_token_id": 0, "bos_token_id": 1}
+
+
+@pytest.mark.parametrize(
+    ("config", "max_context"),
+    [
+        (Qwen3Config(**GROUPED), 512),
+        (Gemma2Config(**GROUPED, sliding_window=300, query_pre_attn_scalar=8), 300),
+        (GPT2Config(**OLD, n_positions=512), 512),
+    ],
+    ids=["plain", "capped scores and sliding layers", "learned positions"],
+)
+def test_other_families_give_the_librarys_own_numbers(tmp_path, config, max_context):
+    model = load_model(str(save_tiny_model(tmp_path, config=config)), dtype="float32")
+    assert model.info.max_context == max_context
+    rows = [prompt(model.tokenizer, text, widths=[40]) for text in ("Label: some text here", "x")]
+    ids = np.arange(10, 200)
+    with torch.no_grad():
+        logits = model._model(input_ids=torch.tensor([joined(rows[0])])).logits[0, -1].double().numpy()
+    assert np.abs(model.private_probabilities(rows, ids)[0] - softmax(logits[ids])).max() < 1e-5
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        MptConfig(vocab_size=272, d_model=32, n_layers=2, n_heads=4, eos_token_id=0),
+        BloomConfig(vocab_size=272, hidden_size=32, n_layer=2, n_head=4, eos_token_id=0, bos_token_id=1),
+    ],
+    ids=["positions from columns", "positions from a 2-D mask"],
+)
+def test_families_that_ignore_explicit_positions_are_refused(tmp_path, config):
+    with pytest.raises(ModelError, match=r"with and without padding|could not run a batch"):
+        load_model(str(save_tiny_model(tmp_path, config=config)), dtype="float32")
 
 
 @pytest.mark.parametrize(("name", "value"), [("device", "cuda:7"), ("device", "tpu"), ("dtype", "int8")])

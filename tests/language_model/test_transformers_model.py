@@ -102,7 +102,7 @@ def test_an_error_of_the_library_loses_its_content(tiny_model, monkeypatch):
 
     broken = TransformersModel(tiny_weights(), tiny_model.tokenizer, tiny_model.info)
     monkeypatch.setattr(broken._model, "forward", fail)
-    with pytest.raises(ModelError, match=r"could not run 1 prompts of \d+ tokens \(RuntimeError\)") as caught:
+    with pytest.raises(ModelError, match=r"could not run a batch of 1 x \d+ tokens \(RuntimeError\)") as caught:
         broken.private_probabilities([prompt(tiny_model.tokenizer, "secret", widths=[9])], np.arange(5))
     error = caught.value
     assert error.__cause__ is None

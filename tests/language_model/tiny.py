@@ -5,7 +5,7 @@ import json
 import numpy as np
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import AutoModelForCausalLM, LlamaConfig, PreTrainedTokenizerFast
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from dpicl_core.values import TokenBlock, TokenPrompt
@@ -41,15 +41,15 @@ def tiny_config(**changes):
     return LlamaConfig(**(settings | changes))
 
 
-def tiny_weights():
+def tiny_weights(config=None):
     with torch.random.fork_rng():
         torch.manual_seed(7)
-        return LlamaForCausalLM(tiny_config()).eval()
+        return AutoModelForCausalLM.from_config(config or tiny_config()).eval()
 
 
-def save_tiny_model(folder, change=None):
-    """Save the model, its weights changed by `change(model)`, and its tokenizer."""
-    model = tiny_weights()
+def save_tiny_model(folder, change=None, config=None):
+    """Save a model (of `config`, else the tiny Llama), its weights changed by `change(model)`, and its tokenizer."""
+    model = tiny_weights(config)
     if change:
         with torch.no_grad():
             change(model)

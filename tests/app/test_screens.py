@@ -1,0 +1,233 @@
+"""Every screen through Streamlit's own test runner, with the toy model in the child process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.support import state
+from tests.support.tables import animal_rows
+
+APP = str(Path(__file__).resolve().parent.parent.parent / "app.py")
+TIMEOUT = 90
+
+
+@pytest.fixture(scope="module", autouse=True)
+def toy_server():
+    """One registry for all screens, as in a server."""
+    patch = pytest.MonkeyPatch()
+    patch.setenv(state.LOADER_VARIABLE, "tests.app.fake_models:toy")
+    state.registry.clear()
+    yield state.registry()
+    state.registry().shutdown()
+    state.registry.clear()
+    patch.undo()
+
+
+@pytest.fixture
+def app():
+    return AppTest.from_file(APP, default_timeout=TIMEOUT).run()
+
+
+def words(app):
+    """All that the screen says."""
+    kinds = ("text", "markdown", "caption", "title", "header", "subheader")
+    return "\n".join(str(element.value) for kind in kinds for element in getattr(app, kind))
+
+
+def press(app, key):
+    return app.button(key=key).click().run()
+
+
+def with_sample(app):
+    return press(app, "use_sample")
+
+
+def own_table(rows=None):
+    rows = animal_rows() if rows is None else rows
+    return "label,text\n" + "".join(f"{row.label},{row.text}\n" for row in rows)
+
+
+def upload(app, content, *, labels="cat\ndog", name="animals.csv"):
+    app.text_area(key="data_labels").set_value(labels)
+    app.file_uploader(key="upload_file").set_value((name, content.encode(), "text/csv")).run()
+    return press(app, "read_table")
+
+
+def finished(app, until):
+    def look():
+        app.run()
+        return app.get("download_button")
+
+    until(look, 90)
+    return app
+
+
+def test_each_empty_screen_teaches_and_leads_back(app):
+    assert "No table yet" in words(app)
+    app.switch_page("pages/plan.py").run()
+    assert "needs a table first" in words(app)
+    press(app, "plan_to_data")
+    assert app.button(key="use_sample")
+    app.switch_page("pages/generate.py").run()
+    assert "needs a table and a plan first" in words(app)
+    assert not app.exception
+
+
+def test_the_sample_is_understood_with_one_click(app):
+    with_sample(app)
+    said = words(app)
+    assert "2,400 rows kept" in said
+    assert "UTF-8" in said
+    assert "unit: row" in said
+    assert not app.exception
+
+
+def test_a_refused_file_is_told_with_its_line_and_without_its_text(app):
+    upload(app, own_table() + "cat,a marmot,too many\n")
+    assert "Refused" in words(app)
+    assert "line 62" in words(app)
+    assert "marmot" not in words(app)
+
+
+def test_undeclared_labels_are_refused_or_left_out_on_request(app):
+    table = own_table() + "heron,waded\n"
+    upload(app, table)
+    assert "the label list lacks" in words(app)
+    assert "heron" not in words(app)
+    app.checkbox(key="data_leave_out").check()
+    press(app, "read_table")
+    assert "60 rows kept" in words(app)
+
+
+def test_the_plan_shows_a_price_at_once_and_follows_the_slider(app, until):
+    press(with_sample(app), "to_plan")
+    assert "**4**, by the tight accountant" in words(app)
+    app.select_slider(key="plan_epsilon").set_value(1.0).run()
+    assert "**1**, by the tight accountant" in words(app)
+    assert "this run at most 1" in words(app)
+    until(lambda: "being computed" not in words(app.run()), 90)
+    assert "Tang's at the same privacy loss" in words(app)
+
+
+@pytest.mark.parametrize("mechanism", ["adadpsyn", "tang-gaussian", "tang-noisy-max", "anchored", "public-only"])
+def test_every_mechanism_has_five_sentences_and_a_price(app, mechanism):
+    press(with_sample(app), "to_plan")
+    app.radio(key="plan_mechanism").set_value(mechanism).run()
+    assert sum(str(element.value).startswith("- ") for element in app.markdown) == 5
+    assert "Refused" not in words(app)
+    assert not app.exception
+
+
+def test_the_prompt_preview_follows_the_instruction(app):
+    press(with_sample(app), "to_plan")
+    app.text_area(key="plan_instruction").set_value("Write as a **clerk** <b>would</b>.").run()
+    shown = [str(element.value) for element in app.text]
+    assert sum("Write as a **clerk** <b>would</b>." in text for text in shown) == 2
+    assert not any("clerk" in str(element.value) for element in app.markdown)
+
+
+def test_wrong_settings_are_refused_in_one_sentence(app):
+    press(with_sample(app), "to_plan")
+    app.text_input(key="plan_delta").set_value("0.5").run()
+    assert "delta must be at most 1/n" in words(app)
+    app.text_input(key="plan_delta").set_value("").run()
+    app.number_input(key="plan_subsets").set_value(900).run()
+    assert "One token draws 1800 units" in words(app)
+
+
+def test_values_of_a_screen_come_back_after_leaving_it(app):
+    press(with_sample(app), "to_plan")
+    app.select_slider(key="plan_epsilon").set_value(2.0).run()
+    app.number_input(key="plan_shots").set_value(2).run()
+    app.switch_page("pages/data.py").run()
+    assert "2 demonstrations" in words(app)
+    app.switch_page("pages/plan.py").run()
+    assert app.select_slider(key="plan_epsilon").value == 2.0
+    assert app.number_input(key="plan_shots").value == 2
+
+
+def test_a_run_is_confirmed_watched_and_exported(app, until):
+    press(with_sample(app), "to_plan")
+    app.number_input(key="plan_shots").set_value(2).run()
+    app.number_input(key="plan_tokens").set_value(5).run()
+    press(app, "to_generate")
+    assert "This run will spend epsilon 4, whatever happens" in words(app)
+    until(lambda: not app.run().button(key="spend").disabled, 90)
+    press(app, "spend")
+    run_id = app.session_state["studio"].run_id
+    assert run_id in app.query_params["run"]
+    finished(app, until)
+    assert "Replacing one row" in words(app)
+    assert "spent by this session's runs so far: 4" in words(app)
+    record = state.registry().snapshot(run_id).record
+    assert record.plan.tokens == 5
+    assert not app.exception
+
+
+def test_a_run_is_opened_by_its_address_alone_and_shows_no_private_row(app, until):
+    upload(app, own_table())
+    press(app, "to_plan")
+    for key, value in (("plan_shots", 1), ("plan_subsets", 2), ("plan_per_subset", 1), ("plan_tokens", 4)):
+        app.number_input(key=key).set_value(value).run()
+    press(app, "to_generate")
+    until(lambda: not app.run().button(key="spend").disabled, 90)
+    press(app, "spend")
+    other = AppTest.from_file(APP, default_timeout=TIMEOUT)
+    other.query_params["run"] = app.session_state["studio"].run_id
+    other.switch_page("pages/generate.py").run()
+    finished(other, until)
+    assert "No table yet" in words(other)
+    assert "was late for food" not in words(other)
+    assert "animals.csv" not in words(other)
+
+
+def test_an_address_that_was_guessed_shows_nothing(app):
+    app.query_params["run"] = "guessed"
+    app.switch_page("pages/generate.py").run()
+    assert "There is no run of this address" in words(app)
+
+
+def test_the_cluster_picture_is_closed_until_it_is_opened_on_purpose(app, until):
+    press(with_sample(app), "to_plan")
+    app.number_input(key="plan_shots").set_value(1).run()
+    app.number_input(key="plan_tokens").set_value(3).run()
+    press(app, "to_generate")
+    until(lambda: not app.run().button(key="spend").disabled, 90)
+    press(app, "spend")
+    finished(app, until)
+    run_id = app.session_state["studio"].run_id
+    assert state.registry().snapshot(run_id).opened_views == ()
+    press(app, "open_clusters")
+    until(lambda: state.registry().diagnostics(run_id))
+    assert "Opened and recorded on this run: cluster picture" in words(app.run())
+
+
+def test_two_sessions_never_see_each_others_rows_or_labels(app):
+    upload(app, own_table(), name="first.csv")
+    other = AppTest.from_file(APP, default_timeout=TIMEOUT).run()
+    upload(
+        other, "label,text\n" + "owl,the owl hooted at noon\nwren,a wren sang\n" * 20, labels="owl\nwren", name="b.csv"
+    )
+    for one, foreign in ((app, ("owl", "wren", "b.csv")), (other, ("cat", "dog", "first.csv"))):
+        for page in ("pages/data.py", "pages/plan.py", "pages/generate.py"):
+            one.switch_page(page).run()
+            shown = words(one) + str([list(table.value.itertuples()) for table in one.dataframe])
+            assert not [word for word in foreign if word in shown]
+
+
+def test_an_unexpected_error_is_shown_and_logged_by_its_kind_alone(app, monkeypatch, caplog):
+    with_sample(app)
+    secret = "the marmot under the blue staircase"
+
+    def fail(*_):
+        raise KeyError(secret)
+
+    monkeypatch.setattr("pages.support.understood._notices", fail)
+    app.run()
+    assert "KeyError" in words(app)
+    assert secret not in words(app)
+    assert secret not in caplog.text
+    assert not app.exception

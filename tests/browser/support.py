@@ -1,0 +1,193 @@
+"""A real server and a real Chromium for tests, and the steps of the journey as small functions."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, Playwright
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+CHROMIUM_VARIABLE = "DPICL_CHROMIUM"
+REQUIRED_VARIABLE = "DPICL_REQUIRE_BROWSER"
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--enable-precise-memory-info",
+]
+PATIENCE = 120_000
+"""Milliseconds for one step: other work may share the machine."""
+
+
+def chromium_path() -> str | None:
+    """The Chromium of this machine. Raises where one is required and there is none."""
+    named = os.environ.get(CHROMIUM_VARIABLE)
+    found = named if named and Path(named).exists() else next(filter(None, map(shutil.which, NAMES)), None)
+    if found is None and os.environ.get(REQUIRED_VARIABLE):
+        raise RuntimeError(
+            "the browser tests need Chromium, but there is none: apt-get install chromium, or name it in "
+            f"{CHROMIUM_VARIABLE}."
+        )
+    return found
+
+
+@dataclass
+class Server:
+    """A server of the app. log: everything that it and its child printed."""
+
+    url: str
+    log_file: Path
+    process: subprocess.Popen = field(repr=False)
+
+    @property
+    def log(self) -> str:
+        return self.log_file.read_text("utf-8", errors="replace")
+
+
+@contextlib.contextmanager
+def served(folder: Path, loader: str | None = None) -> Iterator[Server]:
+    """Serve the app on a free port; loader: a fake model of tests.app.fake_models, None for the default model."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    environment = {**os.environ, "HOME": str(folder), "XDG_CACHE_HOME": _cache_home()}
+    environment.pop("DPICL_MODEL_LOADER", None)
+    if loader is not None:
+        environment["DPICL_MODEL_LOADER"] = f"tests.app.fake_models:{loader}"
+    log = folder / "server.log"
+    with log.open("wb") as stream:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)],
+            cwd=ROOT,
+            env=environment,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        _wait_until_healthy(f"http://127.0.0.1:{port}/_stcore/health", process)
+        yield Server(f"http://127.0.0.1:{port}", log, process)
+    finally:
+        process.terminate()
+        try:
+            process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+def launched(playwright: Playwright) -> Browser:
+    """A headless Chromium of this machine with a fresh profile."""
+    return playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
+
+
+def opened(browser: Browser, url: str, *, width: int = 1280, height: int = 800, scheme: str = "light") -> Page:
+    """A new session on a page that is ready; `page.outside` lists requests that left this machine, `page.errors` the
+    console's errors."""
+    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+    context.set_default_timeout(PATIENCE)
+    page = context.new_page()
+    page.outside, page.errors = [], []  # type: ignore[attr-defined]
+    page.on("request", lambda request: _note_outside(page, request.url))
+    page.on("console", lambda message: page.errors.append(message.text) if message.type == "error" else None)
+    page.goto(url)
+    page.locator(".st-key-studio_header").wait_for()
+    return page
+
+
+def press(page: Page, name: str) -> None:
+    """Press the button of that name, once it can be pressed."""
+    button(page, name).click()
+
+
+def button(page: Page, name: str):
+    return page.get_by_role("button", name=name, exact=False).first
+
+
+def use_sample(page: Page) -> None:
+    press(page, "Use the sample table")
+    button(page, "Continue to Plan").wait_for()
+
+
+def to_plan(page: Page) -> None:
+    press(page, "Continue to Plan")
+    page.get_by_text("by the tight accountant").wait_for()
+
+
+def to_generate(page: Page) -> None:
+    press(page, "Continue to Generate")
+    page.locator(".st-key-spend button:not([disabled])").wait_for()
+
+
+def start(page: Page) -> None:
+    press(page, "Spend and start")
+    page.locator(".st-key-run_status").wait_for()
+
+
+def upload(page: Page, path: Path, task: str) -> None:
+    """Upload a table and read it under a built-in task."""
+    choose(page, "Task", task)
+    page.locator("input[type=file]").first.set_input_files(str(path))
+    page.locator(".st-key-read_table button:not([disabled])").click()
+    button(page, "Continue to Plan").wait_for()
+
+
+def choose(page: Page, label: str, option: str) -> None:
+    """Choose an option of a select box."""
+    page.get_by_role("combobox", name=label, exact=False).first.click()
+    page.get_by_role("option", name=option).click()
+
+
+def set_number(page: Page, label: str, value: int) -> None:
+    """Type a number and let the app take it."""
+    field_ = page.get_by_role("spinbutton", name=label).first
+    field_.fill(str(value))
+    field_.press("Enter")
+    settled(page)
+
+
+def settled(page: Page) -> None:
+    """Until the app has stopped running the script."""
+    time.sleep(0.3)
+    page.locator('[data-testid="stStatusWidget"]').wait_for(state="detached")
+
+
+def words(page: Page) -> str:
+    """Everything that the page says."""
+    return page.locator("body").inner_text()
+
+
+def _note_outside(page: Page, url: str) -> None:
+    if not url.startswith(("http://127.0.0.1", "ws://127.0.0.1", "data:", "blob:")):
+        page.outside.append(url)  # type: ignore[attr-defined]
+
+
+def _wait_until_healthy(url: str, process: subprocess.Popen) -> None:
+    end = time.monotonic() + 90
+    while time.monotonic() < end and process.poll() is None:
+        try:
+            with urllib.request.urlopen(url, timeout=2) as answer:
+                if answer.status == 200:
+                    return
+        except OSError:
+            time.sleep(0.2)
+    raise AssertionError("the server did not come up")
+
+
+def _cache_home() -> str:
+    return os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))

@@ -1,0 +1,158 @@
+"""A run in a real browser, with a slow toy model: nothing that a person does to the page kills, doubles or loses it."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tests.browser.support import (
+    button,
+    opened,
+    press,
+    set_number,
+    settled,
+    start,
+    to_generate,
+    to_plan,
+    use_sample,
+    words,
+)
+
+
+@pytest.fixture
+def ready(browser, server_of):
+    """A page just before the confirmation, for a run of a few seconds."""
+    pages = []
+
+    def prepare(loader="slow", shots=2, tokens=20):
+        page = opened(browser, server_of(loader).url)
+        pages.append(page)
+        use_sample(page)
+        to_plan(page)
+        press_expander(page, "Advanced")
+        set_number(page, "T_max", tokens)
+        set_number(page, "How many", shots)
+        to_generate(page)
+        return page
+
+    yield prepare
+    for page in pages:
+        page.context.close()
+
+
+def press_expander(page, name):
+    page.locator("summary", has_text=name).click()
+    time.sleep(0.3)
+
+
+def tokens_shown(page):
+    """Committed tokens by the status line."""
+    text = page.locator(".st-key-run_status").inner_text()
+    digits = [word for word in text.replace(",", " ").split() if word.isdigit()]
+    return int(digits[0]) if digits else 0
+
+
+def wait_for_tokens(page, least, seconds=90):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if tokens_shown(page) >= least:
+            return tokens_shown(page)
+        time.sleep(0.1)
+    raise AssertionError(f"no {least} tokens within {seconds} s")
+
+
+def download(page):
+    with page.expect_download() as waiting:
+        press(page, "Download the JSON")
+    return waiting.value.path().read_bytes()
+
+
+def test_text_and_radius_change_while_screens_are_switched_and_the_page_is_refreshed(ready):
+    page = ready()
+    start(page)
+    wait_for_tokens(page, 4)
+    before = page.locator(".st-key-draft_0").inner_text()
+    points = page.locator(".st-key-radius_chart .scatterlayer path.point").count()
+    assert points > 0
+    wait_for_tokens(page, tokens_shown(page) + 6)
+    assert page.locator(".st-key-draft_0").inner_text() != before
+    assert page.locator(".st-key-radius_chart .scatterlayer path.point").count() > points
+    address = page.url
+    assert "run=" in address
+    page.get_by_role("link", name="2 Plan").click()
+    page.get_by_text("What this buys").wait_for()
+    page.get_by_role("link", name="3 Generate").click()
+    page.locator(".st-key-run_status").wait_for()
+    assert page.url == address
+    seen = tokens_shown(page)
+    page.reload()
+    page.locator(".st-key-run_status").wait_for()
+    assert tokens_shown(page) >= seen
+    second = page.context.new_page()
+    second.goto(address)
+    second.locator(".st-key-run_status").wait_for()
+    button(page, "Download the JSON").wait_for()
+    button(second, "Download the JSON").wait_for()
+    assert download(page) == download(second) == download(page)
+    assert not page.errors
+    assert not page.outside
+
+
+def test_two_fast_clicks_start_one_run(ready):
+    page = ready(tokens=10)
+    page.locator(".st-key-spend button").dblclick()
+    page.locator(".st-key-run_status").wait_for()
+    assert "spent by this session's runs so far: 4." in words(page)
+    button(page, "Download the JSON").wait_for()
+    assert "spent by this session's runs so far: 4." in words(page)
+
+
+def test_a_stop_shows_within_two_seconds_and_says_what_is_spent(ready):
+    page = ready()
+    start(page)
+    wait_for_tokens(page, 3)
+    press(page, "Stop")
+    pressed = time.monotonic()
+    page.get_by_text("Stopped by you").wait_for()
+    assert time.monotonic() - pressed < 3
+    assert "What it reserved stays spent" in words(page)
+    assert not page.get_by_role("button", name="Download the JSON").count()
+
+
+def test_a_second_session_waits_in_the_queue_and_sees_its_place(ready):
+    first, second = ready(tokens=30), ready(tokens=4)
+    start(first)
+    start(second)
+    second.get_by_text("Place in the queue: 1").wait_for()
+    press(first, "Stop")
+    button(second, "Download the JSON").wait_for()
+
+
+def test_a_crash_of_the_process_is_told(ready):
+    page = ready("crashing")
+    start(page)
+    page.get_by_text("ended unexpectedly (exit code 9)").wait_for()
+
+
+def test_switching_screens_quickly_leaves_no_error(ready):
+    page = ready()
+    start(page)
+    for name in ("1 Data", "2 Plan", "3 Generate", "1 Data", "3 Generate", "2 Plan", "3 Generate"):
+        page.get_by_role("link", name=name).click()
+        time.sleep(0.5)
+    page.locator(".st-key-run_status").wait_for()
+    settled(page) if page.get_by_text("Finished").count() else None
+    assert not page.errors
+    assert "unexpected error" not in words(page)
+
+
+def test_the_cluster_picture_opens_on_purpose_and_is_marked(ready):
+    page = ready(tokens=6)
+    start(page)
+    button(page, "Download the JSON").wait_for()
+    assert not page.locator(".st-key-cluster_chart").count()
+    press(page, "Open the cluster picture")
+    page.locator(".st-key-cluster_chart .scatterlayer").wait_for()
+    assert "internal, not DP" in page.locator(".st-key-clusters").inner_text()
+    assert "Opened and recorded on this run" in words(page)

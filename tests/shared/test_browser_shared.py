@@ -1,0 +1,106 @@
+"""The journey in a real browser on shared tables: TREC with the real default model, and the canary row."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from tests.browser.support import chromium_path
+
+if chromium_path() is None:
+    pytest.skip("no Chromium on this machine", allow_module_level=True)
+
+from tests.browser.fixtures import browser, server_of  # noqa: F401
+from tests.browser.support import (
+    button,
+    opened,
+    press,
+    set_number,
+    start,
+    to_generate,
+    to_plan,
+    upload,
+    words,
+)
+from tests.browser.test_isolation import read, small_run
+
+
+def test_trec_is_uploaded_planned_and_generated_with_the_default_model(browser, server_of, shared):  # noqa: F811
+    page = opened(browser, server_of(None).url)
+    upload(page, shared / "data" / "trec" / "train.csv", "TREC questions")
+    assert "5,452 rows" in words(page)
+    to_plan(page)
+    page.locator("summary", has_text="Advanced").click()
+    set_number(page, "M, groups", 8)
+    set_number(page, "T_max", 5)
+    set_number(page, "How many", 2)
+    to_generate(page)
+    start(page)
+    first = _text_once_there(page)
+    address = page.url
+    page.get_by_role("link", name="2 Plan").click()
+    page.get_by_text("What this buys").wait_for()
+    page.get_by_role("link", name="3 Generate").click()
+    page.locator(".st-key-run_status").wait_for()
+    page.reload()
+    button(page, "Download the JSON").wait_for(timeout=300_000)
+    assert page.url == address
+    assert page.locator(".st-key-radius_chart .scatterlayer path.point").count() > 4
+    copies = [_download(page) for _ in range(2)]
+    assert copies[0] == copies[1]
+    document = json.loads(copies[0])
+    assert [part["label"] for part in document["demonstrations"]] == ["Number", "Location"]
+    assert first.split()[0] in document["demonstrations"][0]["text"]
+    page.context.close()
+
+
+def test_the_canary_row_shows_nowhere_when_a_run_fails_in_the_middle(browser, server_of, shared, tmp_path):  # noqa: F811
+    path = shared / "cases" / "csv" / "canary.csv"
+    canary = _canary(path.read_text("utf-8"))
+    server = server_of("quoting")
+    page = opened(browser, server.url)
+    read(page, path, "note")
+    small_run(page)
+    page.get_by_text("withheld because it may hold private text").wait_for()
+    for place in (words(page), page.content(), server.log, page.url):
+        assert canary not in place
+    page.context.close()
+
+
+def test_the_canary_row_is_not_in_the_export(browser, server_of, shared):  # noqa: F811
+    path = shared / "cases" / "csv" / "canary.csv"
+    canary = _canary(path.read_text("utf-8"))
+    server = server_of("toy")
+    page = opened(browser, server.url)
+    read(page, path, "note")
+    small_run(page)
+    button(page, "Download the JSON").wait_for()
+    assert canary not in _download(page).decode("utf-8")
+    assert canary not in page.content()
+    assert canary not in server.log
+    page.context.close()
+
+
+def _canary(content):
+    """The distinctive words of the one row that differs from the pattern of the others."""
+    rows = [line for line in content.splitlines()[1:] if "reports mild headache" not in line]
+    assert rows, "the canary table has no canary"
+    return rows[0].split(",", 1)[1].strip('" ')
+
+
+def _download(page):
+    with page.expect_download() as waiting:
+        press(page, "Download the JSON")
+    return waiting.value.path().read_bytes()
+
+
+def _text_once_there(page):
+    end = time.monotonic() + 200
+    while time.monotonic() < end:
+        lines = page.locator(".st-key-draft_0").inner_text().splitlines()
+        if len(lines) >= 3 and lines[-1].strip(" .") and not lines[-1].startswith("token"):
+            return lines[-1]
+        time.sleep(0.2)
+    raise AssertionError("no text came")
