@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dpicl_core.data import flatten_text
 from dpicl_core.language_model.protocol import Tokenizer
-from dpicl_core.prompts import one_line
 
 REPLACEMENT_CHARACTER = "\N{REPLACEMENT CHARACTER}"
 
@@ -17,7 +17,7 @@ def clean_text(raw: str) -> str:
     """
     first = raw.lstrip().splitlines()[0] if raw.strip() else ""
     whole = first.replace(REPLACEMENT_CHARACTER, "").encode("utf-8", "ignore").decode("utf-8")
-    return one_line(whole)
+    return flatten_text(whole)
 
 
 def demonstration_text(token_ids: Sequence[int], tokenizer: Tokenizer) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
+from dpicl_core.errors import DPICLError
 from dpicl_core.tasks import TASKS
 from pages.support import frame, keep
 from pages.support.state import studio
 from pages.support.table import OWN_TASK, declared_labels, read_sample, read_upload
+from pages.support.text import refusal
 from pages.support.understood import understood
 
 UPLOAD_MEGABYTES = 200
@@ -52,14 +54,22 @@ def _upload() -> None:
     st.subheader("Your own table", anchor=False)
     st.markdown(f"A CSV, TSV or Excel file of up to {UPLOAD_MEGABYTES} MB, with one column of texts and one of labels.")
     file = st.file_uploader(
-        "Table", type=["csv", "tsv", "txt", "xlsx"], key="upload_file", max_upload_size=UPLOAD_MEGABYTES
+        "Table",
+        type=["csv", "tsv", "txt", "xlsx"],
+        key=f"upload_file_{studio().uploads}",
+        max_upload_size=UPLOAD_MEGABYTES,
     )
     _declaration()
     if st.button("Read the table", type="primary", key="read_table", disabled=file is None, icon=":material/table:"):
         assert file is not None
         progress = st.progress(0.0, "Reading")
-        read_upload(file.getvalue(), file.name, lambda share: progress.progress(min(share, 1.0), "Reading"))
-        st.rerun()
+        try:
+            read_upload(file.getvalue(), file.name, lambda share: progress.progress(min(share, 1.0), "Reading"))
+        except DPICLError as error:
+            progress.empty()
+            refusal(str(error))
+        else:
+            st.rerun()
     if file is None:
         st.caption("First choose a file. Nothing is read before you press the button.")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+
 import streamlit as st
 
 from dpicl_core.jobs import rough_seconds
@@ -13,37 +15,59 @@ from pages.support.guard import guarded
 from pages.support.live import live
 from pages.support.state import change, quotes, registry, studio
 from pages.support.text import count, duration, number, plain, refusal
-from pages.support.words import TITLES
+from pages.support.words import STATES, TITLES
 
 RUN_PARAMETER = "run"
 
 
 def screen() -> None:
-    """The whole screen."""
+    """The whole screen. Each of its three states has a place of its own, so that none shows rests of another."""
     st.title("Generate", anchor=False)
+    confirming, running, ended = st.container(), st.container(), st.container()
     run_id = _run_on_screen()
+    snapshot = None if run_id is None else registry().snapshot(run_id)
     if run_id is None:
-        _before()
-        return
-    snapshot = registry().snapshot(run_id)
-    if snapshot is None:
-        refusal("There is no run of this address on this server: it was closed, or the server was started anew since.")
-        if st.button("Back to the plan", key="unknown_run"):
-            _leave_run()
-            st.switch_page("pages/plan.py")
-        return
-    if snapshot.state.over:
-        over(run_id)
-        if st.button("Plan another run", key="another_run", icon=":material/replay:"):
-            _leave_run()
-            st.switch_page("pages/plan.py")
+        with confirming:
+            _before()
+    elif snapshot is None:
+        with ended:
+            _unknown_run()
+    elif snapshot.state.over:
+        with ended:
+            over(run_id)
+            if st.button("Plan another run", key="another_run", icon=":material/replay:"):
+                _leave_run()
+                st.switch_page("pages/plan.py")
     else:
-        live(run_id)
+        with running:
+            live(run_id)
+    _earlier_runs(run_id)
+
+
+def _unknown_run() -> None:
+    refusal("There is no run of this address on this server: it was closed, or the server was started anew since.")
+    if st.button("Back to the plan", key="unknown_run"):
+        _leave_run()
+        st.switch_page("pages/plan.py")
+
+
+def _earlier_runs(shown: str | None) -> None:
+    """Links to the other runs of this session."""
+    own = studio().own_runs
+    others = [(number, run_id) for number, run_id in enumerate(own, start=1) if run_id != shown]
+    if not others:
+        return
+    with st.expander("Other runs of this session"):
+        for at, run_id in others:
+            snapshot = registry().snapshot(run_id)
+            if snapshot is not None:
+                words = f"Run {at}: {TITLES[snapshot.plan.mechanism.name]}, {STATES[snapshot.state][1].lower()}"
+                st.page_link("pages/generate.py", label=words, query_params={RUN_PARAMETER: run_id})
 
 
 def _run_on_screen() -> str | None:
     """The run of the address, else the last one of this session, which then goes into the address."""
-    asked = st.query_params.get(RUN_PARAMETER)
+    asked: str | None = st.query_params.get(RUN_PARAMETER)
     if asked:
         return asked
     run_id = studio().run_id
@@ -119,8 +143,6 @@ def _start() -> None:
     request = PrivacyRequest(choices.request.epsilon if reads else None, choices.request.delta)
     prepared = prepare_run(state.dataset, choices.plan, request, assignment=state.assignment)
     run_id = registry().submit(prepared, token=state.confirm_token, model=choices.model)
-    import secrets
-
     change(run_id=run_id, confirm_token=secrets.token_urlsafe(16), own_runs=(*state.own_runs, run_id))
 
 

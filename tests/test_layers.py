@@ -13,7 +13,8 @@ LAYERS = (
     ("specs",),
     ("values", "files"),
     ("events", "documents"),
-    ("prompts", "tasks", "randomness", "data"),
+    ("tasks", "randomness", "data"),
+    ("prompts",),
     ("mechanisms", "accounting", "language_model"),
     ("candidates", "prompt_tokens", "texts", "planning"),
     ("token_inputs", "pseudo_records"),
@@ -28,7 +29,6 @@ LAYERS = (
     ("__main__",),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
-SIBLINGS_ALLOWED = {("tasks", "prompts"), ("texts", "prompts")}
 
 
 def modules():
@@ -60,7 +60,7 @@ def test_imports_point_downwards():
             parts = name.split(".")
             if parts[0] != "dpicl_core" or len(parts) < 2 or parts[1] == top or parts[1].startswith("__"):
                 continue
-            if RANK[parts[1]] >= RANK[top] and (top, parts[1]) not in SIBLINGS_ALLOWED:
+            if RANK[parts[1]] >= RANK[top]:
                 wrong.append(f"{path.relative_to(ENGINE)} imports {name}")
     assert wrong == []
 

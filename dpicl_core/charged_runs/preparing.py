@@ -141,7 +141,7 @@ def pay(ready: ReadyRun | Sequence[ReadyRun], model: ModelInfo) -> list[PaidRun]
     """
     together = [ready] if isinstance(ready, ReadyRun) else list(ready)
     first = together[0]
-    if any(each.mark != first.mark or each.ledger is not first.ledger for each in together):
+    if any(each.mark != first.mark or each.ledger.ledger_id != first.ledger.ledger_id for each in together):
         raise ConfigError("runs that are paid together must be made of one file and one ledger.")
     asset = _registered(first, [_order(each.prepared) for each in together])
     together = [_with_stored_assignment(each, asset) for each in together]

@@ -38,7 +38,6 @@ def task_of(state: Studio) -> Task:
         instruction=keep.value("plan_instruction", task.instruction) or task.instruction,
         generation_label_header=keep.value("plan_label_header") or task.generation_label_header,
         generation_text_header=keep.value("plan_text_header") or task.generation_text_header,
-        record_tokens=int(keep.value("data_record_tokens") or task.record_tokens),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import plotly.graph_objects as go
@@ -27,7 +27,8 @@ PUBLIC_COLOUR = "#666666"
 _SLOT = 0.8
 
 
-def radius_figure(drafts: Sequence[DraftView], tokens: int, colour: str) -> go.Figure:
+@lru_cache(maxsize=16)
+def radius_figure(drafts: tuple[DraftView, ...], tokens: int, colour: str) -> go.Figure:
     """R over the refinement steps of every committed token, from sqrt(2)/2 down, and the target r where there is one.
 
     Each token has a slot; demonstrations stand side by side in it. tokens: T_max, so that the axis never jumps.
@@ -68,17 +69,23 @@ def radius_figure(drafts: Sequence[DraftView], tokens: int, colour: str) -> go.F
     return _laid_out(figure, tokens, (0.0, 0.78))
 
 
+@lru_cache(maxsize=16)
 def noise_figure(
-    drafts: Sequence[DraftView], tokens: int, colour: str, name: str, tang: Mapping[str | None, float | None]
+    drafts: tuple[DraftView, ...],
+    tokens: int,
+    colour: str,
+    name: str,
+    tang: tuple[tuple[str | None, float | None], ...],
 ) -> go.Figure:
     """Noise per coordinate of the mean each token was taken from, beside Tang's at the same privacy loss.
 
-    tang: by label, or under None with open labels.
+    tang: by label, or under None with open labels. Polls that saw no new token get the figure of the last.
     """
+    limits = dict(tang)
     own: tuple[list[float], list[float], list[str]] = ([], [], [])
     other: tuple[list[float], list[float]] = ([], [])
     for at, draft in enumerate(drafts):
-        limit = tang.get(draft.label, tang.get(None))
+        limit = limits.get(draft.label, limits.get(None))
         for position in range(tokens):
             if limit is not None:
                 other[0].append(_slot(position, at, len(drafts)))

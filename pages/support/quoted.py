@@ -6,6 +6,6 @@ from dpicl_core.jobs import RunSnapshot
 from dpicl_core.jobs.quotes import tang_noise
 
 
-def tang_by_label(snapshot: RunSnapshot) -> dict[str | None, float | None]:
+def tang_by_label(snapshot: RunSnapshot) -> tuple[tuple[str | None, float | None], ...]:
     """Tang's noise per coordinate at the same privacy loss, by pool label."""
-    return {price.label: tang_noise(price.mechanism, snapshot.plan) for price in snapshot.prices}
+    return tuple((price.label, tang_noise(price.mechanism, snapshot.plan)) for price in snapshot.prices)

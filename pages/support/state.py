@@ -28,6 +28,7 @@ class Studio:
 
     unit_counts: units by label, or {None: all} with open labels. assignment: secret label of each person.
     confirm_token: one per confirmation, so that two clicks start one run. own_runs: runs that this session started.
+    uploads: tables read so far; a new upload field for each lets go of the bytes of the last.
     """
 
     dataset: Dataset | None = field(default=None, repr=False)
@@ -41,6 +42,7 @@ class Studio:
     run_id: str | None = None
     confirm_token: str = field(default_factory=lambda: secrets.token_urlsafe(16))
     own_runs: tuple[str, ...] = ()
+    uploads: int = 0
 
     @property
     def units(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from dpicl_core.data import (
@@ -19,7 +20,7 @@ from dpicl_core.randomness import SecretRandomness
 from dpicl_core.tasks import custom_task, task_named
 from dpicl_core.values import PrivacyUnit, Task
 from pages.support import keep
-from pages.support.state import change, registry
+from pages.support.state import change, registry, studio
 
 OWN_TASK = "own"
 SAMPLE = Path(__file__).resolve().parent.parent.parent / "assets" / "sample_messages.csv"
@@ -27,7 +28,6 @@ SAMPLE = Path(__file__).resolve().parent.parent.parent / "assets" / "sample_mess
 
 def read_sample() -> None:
     """The sample table under its own task."""
-    keep.put(data_record_tokens=task_named("sample").record_tokens)
     _take(read_dataset(SAMPLE), task_named("sample"), leave_out=False)
 
 
@@ -42,7 +42,10 @@ def read_upload(content: bytes, name: str, progress: Callable[[float], None]) ->
         person_column=keep.value("data_person_column") or None,
         progress=progress,
     )
-    _take(dataset, _declared_task(dataset), leave_out=bool(keep.value("data_leave_out", False)))
+    task = _declared_task(dataset)
+    task = replace(task, record_tokens=int(keep.value("data_record_tokens") or task.record_tokens))
+    _take(dataset, task, leave_out=bool(keep.value("data_leave_out", False)))
+    change(uploads=studio().uploads + 1)
 
 
 def declared_labels() -> tuple[str, ...]:
@@ -83,6 +86,6 @@ def _take(dataset: Dataset, task: Task, *, leave_out: bool) -> None:
         warnings=privacy_warnings(dataset, found, subsets=task.subsets, per_subset=task.per_subset),
         unit_counts=tuple((label, len(pool_for(dataset, label, unit, assignment))) for label in pools),
         assignment=assignment,
-        lengths_id=registry().measure(dataset.examples, int(keep.value("data_record_tokens") or task.record_tokens)),
+        lengths_id=registry().measure(dataset.examples, task.record_tokens),
         run_id=None,
     )

@@ -43,7 +43,7 @@ def test_every_step_of_every_committed_token_is_drawn():
 
 
 def test_noise_stands_beside_tangs_on_one_axis():
-    figure = noise_figure((draft(),), 6, "#0072B2", "AdaDPSyn", {"cat": 0.2})
+    figure = noise_figure((draft(),), 6, "#0072B2", "AdaDPSyn", (("cat", 0.2),))
     tang, own = figure.data
     assert set(tang.y) == {0.2}
     assert len(tang.y) == 6

@@ -52,7 +52,7 @@ def own_table(rows=None):
 
 def upload(app, content, *, labels="cat\ndog", name="animals.csv"):
     app.text_area(key="data_labels").set_value(labels)
-    app.file_uploader(key="upload_file").set_value((name, content.encode(), "text/csv")).run()
+    app.file_uploader[0].set_value((name, content.encode(), "text/csv")).run()
     return press(app, "read_table")
 
 

@@ -32,7 +32,7 @@ FLAGS = [
     "--disable-dev-shm-usage",
     "--enable-precise-memory-info",
 ]
-PATIENCE = 120_000
+PATIENCE = 60_000
 """Milliseconds for one step: other work may share the machine."""
 
 

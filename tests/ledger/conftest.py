@@ -19,7 +19,7 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("database", DATABASES, indirect=True)
 
 
-@pytest.fixture()
+@pytest.fixture
 def database(request, tmp_path):
     """Address of an empty database."""
     if request.param == "sqlite":
@@ -36,12 +36,12 @@ def database(request, tmp_path):
     admin.dispose()
 
 
-@pytest.fixture()
+@pytest.fixture
 def home(tmp_path):
     return tmp_path / "home"
 
 
-@pytest.fixture()
+@pytest.fixture
 def ledger(database, home):
     opened = open_ledger(database, home=home)
     yield opened

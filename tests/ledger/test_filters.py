@@ -21,7 +21,8 @@ from dpicl_core.ledger.filters import (
 from dpicl_core.specs import PublicOnlySpec, TangGaussianSpec, TangNoisyMaxSpec, UnprotectedSpec
 
 DELTA = 0.05  # large, so that few outcomes of few tokens can reach it
-MENU = tuple(Charge(TangNoisyMaxSpec(epsilon0=e), rate, 1) for e, rate in ((2.0, 0.5), (1.0, 1.0), (0.6, 0.9), (3.0, 0.2)))
+CHOICES = ((2.0, 0.5), (1.0, 1.0), (0.6, 0.9), (3.0, 0.2))
+MENU = tuple(Charge(TangNoisyMaxSpec(epsilon0=epsilon0), rate, 1) for epsilon0, rate in CHOICES)
 
 
 def losses(charge):

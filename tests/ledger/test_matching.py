@@ -97,7 +97,7 @@ def test_a_file_cannot_be_moved_to_another_name_or_to_other_terms(ledger):
     charge(ledger, table())
     with pytest.raises(BudgetError, match="charged there, not to fresh"):
         ready(ledger, table(), name="fresh")
-    with pytest.raises(BudgetError, match="cap 8.0 for good"):
+    with pytest.raises(BudgetError, match=r"cap 8\.0 for good"):
         ready(ledger, table(), cap=50.0)
 
 
@@ -132,4 +132,7 @@ def test_hashes_depend_on_the_secret_and_survive_harmless_editing(ledger, tmp_pa
     assert normalised("???") == "???"
     assert weight_of(normalised("None.")) is Weight.NOTHING
     assert weight_of(normalised("Who was Galileo ?")) is Weight.SOMETHING
-    assert weight_of(normalised("患者は昨日から頭痛と発熱があり、市販の薬を飲んだが良くならなかったので今朝来院した。")) is Weight.EVERYTHING
+    assert (
+        weight_of(normalised("患者は昨日から頭痛と発熱があり、市販の薬を飲んだが良くならなかったので今朝来院した。"))
+        is Weight.EVERYTHING
+    )

@@ -122,7 +122,7 @@ def test_a_refusal_says_what_is_left_and_the_plans_it_offers_are_granted(ledger)
     order = order_of(shots=4)
     asset = registered(ledger, terms(epsilon=cap_for(1.6, order)), table())
     spend(ledger, asset, order)
-    with pytest.raises(BudgetError, match=r"have spent \d+% of it.*These would fit: --shots 2, or --tokens 3, or --eps"):
+    with pytest.raises(BudgetError, match=r"spent \d+% of it.*would fit: --shots 2, or --tokens 3, or --epsilon"):
         spend(ledger, asset, order)
     parts = cost_parts(asset, order.plan, order.prices)
     offered = {option.setting: option.largest for option in smaller_plans(position(ledger, asset), order.plan, parts)}

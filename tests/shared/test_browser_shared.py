@@ -47,7 +47,7 @@ def test_trec_is_uploaded_planned_and_generated_with_the_default_model(browser, 
     page.reload()
     button(page, "Download the JSON").wait_for(timeout=300_000)
     assert page.url == address
-    assert page.locator(".st-key-radius_chart .scatterlayer path.point").count() > 4
+    assert page.locator(".st-key-radius_chart .point").count() > 4
     copies = [_download(page) for _ in range(2)]
     assert copies[0] == copies[1]
     document = json.loads(copies[0])
