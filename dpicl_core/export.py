@@ -82,9 +82,9 @@ def document_bytes(document: DemonstrationsDocument) -> bytes:
     return (text + "\n").encode("utf-8")
 
 
-def write_document(document: DemonstrationsDocument, path: Path) -> None:
+def write_document(document: DemonstrationsDocument, path: Path | str) -> None:
     """Write the document in one piece; raises ExportError with the reason otherwise."""
-    write_atomically(path, document_bytes(document))
+    write_atomically(Path(path), document_bytes(document))
 
 
 def guarantee_sentence(epsilon: float, delta: float, unit: str, relation: NeighbouringRelation) -> str:

@@ -76,14 +76,7 @@ def prepare_run(
 
     assignment: person to label, where the unit is the person; drawn secretly for this run where it is left out.
     """
-    if plan.unit is PrivacyUnit.PERSON and assignment is None and not plan.task.open_labels:
-        secret = SecretRandomness()
-        assignment = assign_persons(dataset, lambda labels: labels[secret.choose(len(labels))])
-    pools = {label: pool_for(dataset, label, plan.unit, assignment) for label in plan.pool_labels()}
-    if plan.mechanism.reads_private_rows:
-        for pool in pools.values():
-            check_pool(pool, plan.subsets, plan.per_subset, unit=plan.unit)
-        _check_declared_bounds(plan, pools)
+    pools = pools_for(dataset, plan, assignment=assignment)
     prices = price_plan(
         plan,
         {label: len(pool) for label, pool in pools.items()},
@@ -92,6 +85,21 @@ def prepare_run(
         accountant=request.accountant,
     )
     return PreparedRun(plan, request, prices, pools)
+
+
+def pools_for(
+    dataset: Dataset, plan: GenerationPlan, *, assignment: Mapping[str, str] | None = None
+) -> dict[str | None, Pool]:
+    """The pools that a plan draws from; assignment and errors as in prepare_run."""
+    if plan.unit is PrivacyUnit.PERSON and assignment is None and not plan.task.open_labels:
+        secret = SecretRandomness()
+        assignment = assign_persons(dataset, lambda labels: labels[secret.choose(len(labels))])
+    pools = {label: pool_for(dataset, label, plan.unit, assignment) for label in plan.pool_labels()}
+    if plan.mechanism.reads_private_rows:
+        for pool in pools.values():
+            check_pool(pool, plan.subsets, plan.per_subset, unit=plan.unit)
+        _check_declared_bounds(plan, pools)
+    return pools
 
 
 def _check_declared_bounds(plan: GenerationPlan, pools: Mapping[str | None, Pool]) -> None:

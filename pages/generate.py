@@ -10,7 +10,6 @@ from dpicl_core.jobs import rough_seconds
 from dpicl_core.runs import PrivacyRequest, prepare_run
 from pages.support import frame
 from pages.support.choices import choices_of
-from pages.support.finished import over
 from pages.support.guard import guarded
 from pages.support.live import live
 from pages.support.state import change, quotes, registry, studio
@@ -32,15 +31,13 @@ def screen() -> None:
     elif snapshot is None:
         with ended:
             _unknown_run()
-    elif snapshot.state.over:
-        with ended:
-            over(run_id)
-            if st.button("Plan another run", key="another_run", icon=":material/replay:"):
-                _leave_run()
-                st.switch_page("pages/plan.py")
     else:
         with running:
-            live(run_id)
+            live(run_id, going=not snapshot.state.over)
+        with ended:
+            if snapshot.state.over and st.button("Plan another run", key="another_run", icon=":material/replay:"):
+                _leave_run()
+                st.switch_page("pages/plan.py")
     _earlier_runs(run_id)
 
 

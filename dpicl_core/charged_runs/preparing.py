@@ -106,7 +106,7 @@ def prepare_run(
     if found is not None:
         _check_same_terms(found, choice)
         assets.check_unit(found, plan.unit, mark)
-    prepared = build_pools(book, found, dataset, plan, request)
+    prepared = runs.prepare_run(dataset, plan, request, assignment=assignment_of(book, found, dataset, plan))
     order = _order(prepared)
     if found is None:
         proposed = _proposal(book, choice, dataset, mark, prepared)
@@ -155,13 +155,11 @@ def pay(ready: ReadyRun | Sequence[ReadyRun], model: ModelInfo) -> list[PaidRun]
     ]
 
 
-def build_pools(
-    ledger: Ledger, asset: Asset | None, dataset: Dataset, plan: GenerationPlan, request: PrivacyRequest
-) -> PreparedRun:
-    if plan.unit is PrivacyUnit.PERSON and not plan.task.open_labels:
-        drawn = persons.assignment_for(ledger, asset, dataset)
-        return runs.prepare_run(dataset, plan, request, assignment=drawn)
-    return runs.prepare_run(dataset, plan, request)
+def assignment_of(ledger: Ledger, asset: Asset | None, dataset: Dataset, plan: GenerationPlan) -> dict[str, str] | None:
+    """Each person's label, stored or drawn now; None where units are rows or labels are open."""
+    if plan.unit is not PrivacyUnit.PERSON or plan.task.open_labels:
+        return None
+    return persons.assignment_for(ledger, asset, dataset)
 
 
 def _order(prepared: PreparedRun) -> Order:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from dpicl_core import runs
-from dpicl_core.charged_runs.preparing import PaidRun, ReadyRun, build_pools, pay
+from dpicl_core.charged_runs.preparing import PaidRun, ReadyRun, assignment_of, pay
 from dpicl_core.data import Dataset
 from dpicl_core.errors import ConfigError, DataError, DPICLError, LedgerError
 from dpicl_core.events import DemonstrationFinished, EndReason, ReleasedEvent, TokenReleased
@@ -185,9 +185,9 @@ def _note_stop(paid: PaidRun, attempt: str, error: BaseException) -> None:
 
 
 def _again(ledger: Ledger, asset: Asset, dataset: Dataset, stored: StoredRun) -> PreparedRun:
-    """The prepared run as it was paid: stored plan and prices, pools rebuilt from the file."""
-    public = replace(stored.plan, mechanism=stored.prices[0].mechanism)
-    pools = build_pools(ledger, asset, dataset, public, replace(stored.request, epsilon=None)).pools
+    """The prepared run as it was paid: stored plan and prices, pools rebuilt from the file and the stored labels."""
+    assigned = assignment_of(ledger, asset, dataset, stored.plan)
+    pools = runs.pools_for(dataset, stored.plan, assignment=assigned)
     return PreparedRun(stored.plan, stored.request, stored.prices, pools)
 
 

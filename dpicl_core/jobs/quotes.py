@@ -21,6 +21,7 @@ from dpicl_core.specs import SIMPLEX_DIAMETER, AdaDPSynSpec, AnchoredSpec, Mecha
 from dpicl_core.values import GenerationPlan
 
 KEPT_QUOTES = 64
+PENDING_QUOTES = 4
 DEFAULT_PACE = 1.2e-4
 """Seconds per row-token before anything was measured on this machine: two cores, the default model."""
 
@@ -74,46 +75,52 @@ class Quote:
 
 
 class QuoteBook:
-    """Quotes by request; one background thread fills in the slow numbers."""
+    """Quotes by request; one background thread fills in the slow numbers, of the newest request first."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._quotes: OrderedDict[QuoteRequest, Quote] = OrderedDict()
+        self._pending: list[QuoteRequest] = []
+        self._working: QuoteRequest | None = None
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="dpicl-quotes")
-        self._newest: QuoteRequest | None = None
 
     def quote(self, request: QuoteRequest) -> Quote:
         """The quote as far as it is known: the tight numbers at once, the rest on a later call."""
         with self._lock:
             known = self._quotes.get(request)
-            if self._newest != request:
-                self._newest = request
-                fresh = known is None or not known.complete
-            else:
-                fresh = known is None
-        if known is not None and not fresh:
-            return known
-        specs: dict[str | None, MechanismSpec] = {}
-        quote = known or quick_quote(request, specs)
+        quote = known or quick_quote(request, {})
         with self._lock:
-            self._quotes[request] = quote
+            quote = self._quotes.setdefault(request, quote)
+            self._quotes.move_to_end(request)
             while len(self._quotes) > KEPT_QUOTES:
                 self._quotes.popitem(last=False)
-        if not quote.complete:
-            self._pool.submit(self._fill_in, request, specs)
+            if not quote.complete and request not in self._pending and request != self._working:
+                # a slider passes many values: only the last few are worth the work, and a poll asks again
+                self._pending = [*self._pending, request][-PENDING_QUOTES:]
+                self._pool.submit(self._fill_in_newest)
         return quote
 
-    def _fill_in(self, request: QuoteRequest, specs: dict[str | None, MechanismSpec]) -> None:
+    def _fill_in_newest(self) -> None:
         with self._lock:
-            if self._newest != request:  # the slider has moved on
+            if not self._pending:
                 return
-            quote = self._quotes[request]
-        try:
-            full = slow_quote(request, quote, specs)
-        except DPICLError as error:
-            full = replace(quote, problem=str(error))
+            request = self._working = self._pending.pop()
+            quote = self._quotes.get(request)
+        full = None if quote is None else _completed(request, quote)
         with self._lock:
-            self._quotes[request] = full
+            self._working = None
+            if full is not None and request in self._quotes:
+                self._quotes[request] = full
+
+
+def _completed(request: QuoteRequest, quote: Quote) -> Quote:
+    """The whole quote, or one with a problem: never an unfinished one, for which a screen would wait for ever."""
+    try:
+        return slow_quote(request, quote, {})
+    except DPICLError as error:
+        return replace(quote, problem=str(error))
+    except Exception as error:
+        return replace(quote, problem=f"The price could not be computed ({type(error).__name__}); change the plan.")
 
 
 def quick_quote(request: QuoteRequest, specs: dict[str | None, MechanismSpec]) -> Quote:

@@ -1,12 +1,13 @@
 """The rule that keeps adaptively chosen runs under a cap: a Renyi filter at one fixed order, or the plain sum.
 
-Renyi filter (Feldman, Zrnic 2021, "Individual Privacy Accounting via a Renyi Filter", Theorem 3.1): fix an order a > 1
-and a budget rho beforehand; before each run, know an upper bound of its Renyi divergence at order a given everything
-released so far; refuse it when the bounds would add up to more than rho. Everything released then has divergence at
-most rho, however the plans were chosen. The conversion to (epsilon, delta) is that of Canonne, Kamath, Steinke 2020
-(Proposition 12), which is also Balle et al. 2020 (Theorem 21), at the same order. docs/ledger.md has the proof.
+Renyi filter (Feldman, Zrnic 2021, "Individual Privacy Accounting via a Renyi Filter"): fix an order a > 1 and a
+budget rho beforehand; before each run, know an upper bound of its Renyi divergence at order a given everything released
+so far; refuse it when the bounds would add up to more than rho. Everything released then has divergence at most rho,
+however the plans were chosen. The conversion to (epsilon, delta) is that of Canonne, Kamath, Steinke 2020 (Proposition
+12), which is also Balle et al. 2020 (Theorem 21), at the same order. docs/ledger.md has the proof.
 
-Plain sum: epsilons and deltas add, for adaptively chosen ones too (Rogers, Roth, Ullman, Vadhan 2016, Theorem 3.6).
+Plain sum: epsilons and deltas add, for adaptively chosen ones too (the basic composition filter of Rogers, Roth,
+Ullman, Vadhan 2016).
 """
 
 from __future__ import annotations

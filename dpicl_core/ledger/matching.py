@@ -100,13 +100,9 @@ def relabelled_rows(connection: Connection, asset: Asset, mark: Fingerprint) -> 
     telling = {entry.pair: entry.row for entry in mark.marks if entry.weight >= Weight.SOMETHING}
     known_rows: set[str] = set()
     known_pairs: set[str] = set()
-    for chunk in _chunks(list(dict.fromkeys(telling.values()))):
-        query = sa.select(schema.rows.c.row_hash, schema.rows.c.pair_hash).where(
-            schema.rows.c.asset_id == asset.id, schema.rows.c.row_hash.in_(chunk)
-        )
-        for row, pair in connection.execute(query):
-            known_rows.add(row)
-            known_pairs.add(pair)
+    for row, pair in _known(connection, asset, telling.values()):
+        known_rows.add(row)
+        known_pairs.add(pair)
     return sum(row in known_rows and pair not in known_pairs for pair, row in telling.items())
 
 
@@ -132,7 +128,7 @@ def tie_file(connection: Connection, ledger: Ledger, asset: Asset, mark: Fingerp
     }
     connection.execute(schema.files.insert().values(**file))
     # a pair under a second label is not added: a relabelled row stays relabelled, whatever runs come after
-    known_rows = _known_rows(connection, asset, [entry.row for entry in mark.marks])
+    known_rows = {row for row, _ in _known(connection, asset, (entry.row for entry in mark.marks))}
     fresh = [
         {
             "asset_id": asset.id,
@@ -160,14 +156,13 @@ def _telling_rows(connection: Connection, asset_id: str) -> int:
     return int(connection.execute(query).scalar() or 0)
 
 
-def _known_rows(connection: Connection, asset: Asset, hashes: Sequence[str]) -> set[str]:
-    known: set[str] = set()
+def _known(connection: Connection, asset: Asset, hashes: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The asset's rows among these, each as row and pair; sought by row alone, since that is what is indexed."""
     for chunk in _chunks(list(dict.fromkeys(hashes))):
-        query = sa.select(schema.rows.c.row_hash).where(
-            schema.rows.c.asset_id == asset.id, schema.rows.c.row_hash.in_(chunk)
-        )
-        known.update(connection.execute(query).scalars())
-    return known
+        columns = (schema.rows.c.asset_id, schema.rows.c.row_hash, schema.rows.c.pair_hash)
+        for asset_id, row, pair in connection.execute(sa.select(*columns).where(schema.rows.c.row_hash.in_(chunk))):
+            if asset_id == asset.id:
+                yield row, pair
 
 
 def _chunks(values: Sequence[str]) -> Iterator[Sequence[str]]:

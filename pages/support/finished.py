@@ -1,4 +1,4 @@
-"""A run that is over: texts, promise, download, and the cluster picture if a person opens it on purpose."""
+"""What stands between the status and the texts once a run is over: reason, promise, download."""
 
 from __future__ import annotations
 
@@ -7,24 +7,16 @@ import streamlit as st
 from dpicl_core.export import document_bytes, document_for
 from dpicl_core.jobs import RunSnapshot, RunState
 from pages.support.badges import badge
-from pages.support.clusters import cluster_picture
-from pages.support.live import picture, status
-from pages.support.state import registry
 from pages.support.text import number, plain, refusal
 
 
-def over(run_id: str) -> None:
-    """Draw a run that is over; nothing here polls."""
-    snapshot = registry().snapshot(run_id)
-    assert snapshot is not None
-    status(snapshot)
+def outcome(snapshot: RunSnapshot) -> None:
+    """Why the run ended where it did not finish, and the download where it did."""
     if snapshot.state is RunState.FAILED:
         refusal(snapshot.reason)
     elif snapshot.reason:
         plain(snapshot.reason)
     _export(snapshot)
-    picture(snapshot)
-    cluster_picture(snapshot)
 
 
 def _export(snapshot: RunSnapshot) -> None:

@@ -1,4 +1,4 @@
-"""A run while it goes on: polled snapshots, drawn in areas that keep their height."""
+"""A run on the screen: polled snapshots, drawn in areas that keep their height."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dpicl_core.jobs import DraftView, RunSnapshot, RunState
 from pages.support.badges import figure_heading
 from pages.support.clusters import cluster_picture
 from pages.support.figures import CONFIG, noise_figure, radius_figure
+from pages.support.finished import outcome
 from pages.support.guard import guarded
 from pages.support.quoted import tang_by_label
 from pages.support.state import registry
@@ -17,22 +18,24 @@ from pages.support.words import COLOURS, ENDINGS, STATES, TITLES
 POLL_SECONDS = 0.4
 
 
-def live(run_id: str) -> None:
-    """The fragment for one run; when the run is over, the whole screen is drawn once more without polling."""
-    _poll(run_id)
+def live(run_id: str, *, going: bool) -> None:
+    """One run: polled while it goes on. Both states are drawn in the same places, so that the end changes no layout."""
+    st.fragment(_draw, run_every=POLL_SECONDS if going else None)(run_id, going)
     snapshot = registry().snapshot(run_id)
     if snapshot is not None:
         cluster_picture(snapshot)
 
 
-@st.fragment(run_every=POLL_SECONDS)
 @guarded
-def _poll(run_id: str) -> None:
+def _draw(run_id: str, going: bool) -> None:
     snapshot = registry().snapshot(run_id)
-    if snapshot is None or snapshot.state.over:
+    if snapshot is None or (going and snapshot.state.over):
         st.rerun()
         return
     status(snapshot)
+    with st.container(key="run_outcome"):
+        if snapshot.state.over:
+            outcome(snapshot)
     picture(snapshot)
 
 

@@ -32,7 +32,7 @@ FLAGS = [
     "--disable-dev-shm-usage",
     "--enable-precise-memory-info",
 ]
-PATIENCE = 60_000
+PATIENCE = 45_000
 """Milliseconds for one step: other work may share the machine."""
 
 
@@ -116,7 +116,7 @@ def press(page: Page, name: str) -> None:
 
 
 def button(page: Page, name: str):
-    return page.get_by_role("button", name=name, exact=False).first
+    return page.locator(".stMain").get_by_role("button", name=name, exact=False).first
 
 
 def use_sample(page: Page) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser.support import button, opened, set_number, start, to_generate, to_plan, words
+from tests.browser.support import button, opened, set_number, settled, start, to_generate, to_plan, words
 from tests.support.tables import animal_rows
 
 
@@ -15,8 +15,10 @@ def table(tmp_path, name, rows):
 
 
 def read(page, path, labels):
-    page.get_by_label("Public label list").fill(labels)
-    page.get_by_label("Public label list").press("Control+Enter")
+    field = page.get_by_role("textbox", name="Public label list")
+    field.fill(labels)
+    field.press("Control+Enter")
+    settled(page)
     page.locator("input[type=file]").first.set_input_files(str(path))
     page.locator(".st-key-read_table button:not([disabled])").click()
     button(page, "Continue to Plan").wait_for()

@@ -62,6 +62,14 @@ def wait_for_tokens(page, least, seconds=90):
     raise AssertionError(f"no {least} tokens within {seconds} s")
 
 
+def wait_for_points(page, least):
+    """Until the radius chart shows so many points; it is empty for a moment while it is drawn."""
+    end = time.monotonic() + 30
+    while page.locator(".st-key-radius_chart .point").count() < least:
+        assert time.monotonic() < end, "the radius chart did not grow"
+        time.sleep(0.1)
+
+
 def download(page):
     with page.expect_download() as waiting:
         press(page, "Download the JSON")
@@ -69,7 +77,7 @@ def download(page):
 
 
 def test_text_and_radius_change_while_screens_are_switched_and_the_page_is_refreshed(ready):
-    page = ready()
+    page = ready(tokens=120)
     start(page)
     wait_for_tokens(page, 4)
     before = page.locator(".st-key-draft_0").inner_text()
@@ -77,7 +85,7 @@ def test_text_and_radius_change_while_screens_are_switched_and_the_page_is_refre
     points = page.locator(".st-key-radius_chart .point").count()
     wait_for_tokens(page, tokens_shown(page) + 6)
     assert page.locator(".st-key-draft_0").inner_text() != before
-    assert page.locator(".st-key-radius_chart .point").count() > points
+    wait_for_points(page, points + 1)
     address = page.url
     assert "run=" in address
     page.get_by_role("link", name="2 Plan").click()

@@ -58,7 +58,8 @@ def test_export_gives_a_prompt_and_messages(demos, tmp_path, capsys):
 
 def test_compare_states_that_each_spends_and_keeps_what_was_bought(tmp_path, capsys):
     mechanisms = "adadpsyn,tang-gaussian,anchored,public-only,unprotected"
-    assert main(["compare", *SHORT, "--tokens", "6", "--mechanisms", mechanisms, "--out", str(tmp_path)]) == 0
+    options = ["--tokens", "6", "--mechanisms", mechanisms, "--out", str(tmp_path), "--cap", "30"]
+    assert main(["compare", *SHORT, *options]) == 0
     printed = capsys.readouterr()
     assert "Every mechanism spends by itself; together epsilon" in printed.err
     assert "[internal, not DP, never exported]" in printed.out

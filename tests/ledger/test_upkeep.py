@@ -6,6 +6,7 @@ import json
 import stat
 import time
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -79,6 +80,16 @@ def test_a_ledger_written_by_an_older_version_opens_verifies_and_can_be_spent_fr
         (report,) = asset_reports(connection)
     assert report.runs == 2
     assert report.epsilon_spent > before
+
+
+def test_many_that_open_a_new_ledger_at_once_agree_on_one(database, home):
+    with ThreadPoolExecutor(8) as pool:
+        opened = list(pool.map(lambda _: open_ledger(database, home=home), range(8)))
+    assert len({ledger.ledger_id for ledger in opened}) == 1
+    assert len({ledger.identity.secret for ledger in opened}) == 1
+    assert verify_ledger(opened[0]).holds
+    for ledger in opened:
+        ledger.engine.dispose()
 
 
 def test_upgrading_twice_or_by_two_processes_changes_nothing(ledger, home):
