@@ -6,6 +6,7 @@ import secrets
 
 import streamlit as st
 
+from dpicl_core.errors import DPICLError
 from dpicl_core.jobs import rough_seconds
 from dpicl_core.runs import PrivacyRequest, prepare_run
 from pages.support import frame
@@ -68,9 +69,25 @@ def _run_on_screen() -> str | None:
     if asked:
         return asked
     run_id = studio().run_id
+    if run_id is not None and _plan_has_changed_since(run_id):
+        return None
     if run_id is not None:
         st.query_params[RUN_PARAMETER] = run_id
     return run_id
+
+
+def _plan_has_changed_since(run_id: str) -> bool:
+    """A changed plan leads to a new confirmation, not back to a run that is over; one that goes on is shown."""
+    state, snapshot = studio(), registry().snapshot(run_id)
+    if state.dataset is None or snapshot is None or not snapshot.state.over:
+        return False
+    try:
+        choices = choices_of(state)
+    except DPICLError:
+        return True
+    return choices.plan != snapshot.plan or choices.request.epsilon != (
+        snapshot.request.epsilon or choices.request.epsilon
+    )
 
 
 def _leave_run() -> None:
@@ -125,7 +142,7 @@ def _confirmation() -> None:
         )
         if not quote.complete:
             st.caption("The button opens when the second accountant is ready, in a few seconds.")
-    if studio().run_id is not None:
+    if studio().run_id is not None and not _plan_has_changed_since(str(studio().run_id)):
         st.rerun()
 
 

@@ -6,10 +6,11 @@ import streamlit as st
 
 from dpicl_core.values import default_delta
 from pages.support import frame, keep
+from pages.support.badges import onward
 from pages.support.bought import what_this_buys
 from pages.support.choices import DEFAULT_EPSILON, EPSILONS, MECHANISMS, MODEL_KINDS, task_of
 from pages.support.settings import advanced, prompt_preview
-from pages.support.state import Studio, change, registry, studio
+from pages.support.state import Studio, studio
 from pages.support.text import plain
 from pages.support.words import MODEL_KINDS as KIND_WORDS
 from pages.support.words import MODEL_NAME_HELP, SENTENCES, TITLES
@@ -33,18 +34,7 @@ def screen() -> None:
             advanced(state)
         with right, st.container(border=True, key="plan_bought"):
             what_this_buys()
-            # outside the fragment: a screen is left from a run of the whole script only
-            if st.button("Continue to Generate", type="primary", key="to_generate", icon=":material/arrow_forward:"):
-                _leave_finished_run()
-                st.switch_page("pages/generate.py")
-
-
-def _leave_finished_run() -> None:
-    """A changed plan leads to a new confirmation, not back to a run that is over; one that goes on is shown."""
-    run_id = studio().run_id
-    snapshot = None if run_id is None else registry().snapshot(run_id)
-    if snapshot is None or snapshot.state.over:
-        change(run_id=None)
+            onward("pages/generate.py", "Continue to Generate")
 
 
 def _teach() -> None:

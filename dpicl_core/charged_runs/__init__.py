@@ -10,7 +10,14 @@ An interrupted run is taken up again by `resume`, from its stored tokens and wit
 """
 
 from dpicl_core.charged_runs.preparing import AssetChoice, PaidRun, ReadyRun, check_together, pay, prepare_run
-from dpicl_core.charged_runs.running import close_partial, internal_run, resume, run, stored_record
+from dpicl_core.charged_runs.running import (
+    close_partial,
+    internal_run,
+    resume,
+    reveal_random_rows,
+    run,
+    stored_record,
+)
 
 __all__ = [
     "AssetChoice",
@@ -22,6 +29,7 @@ __all__ = [
     "pay",
     "prepare_run",
     "resume",
+    "reveal_random_rows",
     "run",
     "stored_record",
 ]

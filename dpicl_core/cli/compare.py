@@ -5,13 +5,21 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
 
-from dpicl_core.charged_runs import PaidRun, ReadyRun, check_together, internal_run, pay, prepare_run
+from dpicl_core.charged_runs import (
+    PaidRun,
+    ReadyRun,
+    check_together,
+    internal_run,
+    pay,
+    prepare_run,
+    reveal_random_rows,
+)
 from dpicl_core.charged_runs import run as run_paid
 from dpicl_core.cli.asset_options import add_asset_options, asset_choice_from, charged_to
 from dpicl_core.cli.inputs import add_input_options, plan_from, read_inputs, request_from, stage_printer
@@ -25,6 +33,7 @@ from dpicl_core.cli.plan_options import (
     with_settings,
 )
 from dpicl_core.cli.progress import RunProgress
+from dpicl_core.data import flatten_text
 from dpicl_core.errors import ConfigError
 from dpicl_core.events import ReleasedEvent, TokenReleased
 from dpicl_core.export import document_for, write_document
@@ -33,8 +42,9 @@ from dpicl_core.language_model import load_model
 from dpicl_core.ledger import record_decision
 from dpicl_core.planning import MECHANISM_TEMPLATES, mechanism_named
 from dpicl_core.runs import RunRecord, check_context
-from dpicl_core.values import GenerationPlan, Selection
+from dpicl_core.values import Example, GenerationPlan, Selection
 
+INTERNAL = " [internal, not DP, never exported]"
 DEFAULT_MECHANISMS = "adadpsyn,tang-gaussian,anchored,public-only"
 
 
@@ -66,6 +76,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--shots", type=whole(1), default=4, help="demonstrations to make with each mechanism")
     parser.add_argument(
         "--out", type=Path, metavar="FOLDER", help="keep each mechanism's demonstrations JSON in this folder"
+    )
+    parser.add_argument(
+        "--real-rows",
+        action="store_true",
+        help="also print one random real row per label: internal, not DP, recorded in the ledger, never exported",
     )
     add_input_options(parser)
     add_privacy_options(parser)
@@ -112,7 +127,8 @@ def run(arguments: argparse.Namespace) -> int:
     for result in measured:
         if arguments.out is not None and result.record.private:
             _keep(result.record, paid, arguments.out)
-    sys.stdout.write(comparison_text(measured))
+    real = reveal_random_rows(dataset, base) if arguments.real_rows else ()
+    sys.stdout.write(comparison_text(measured, real))
     return 0
 
 
@@ -158,8 +174,8 @@ def _mean(values: list[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def comparison_text(measured: list[Measured]) -> str:
-    """Numbers first, one line a mechanism, then the texts under each label."""
+def comparison_text(measured: list[Measured], real: Sequence[Example] = ()) -> str:
+    """Numbers first, one line a mechanism, then the texts under each label, with a real row where one was asked for."""
     lines = [f"{'mechanism':<16}{'epsilon':>9}{'paper':>9}{'noise':>10}{'radius':>9}{'seconds':>9}"]
     for result in measured:
         prices = result.record.prices
@@ -173,9 +189,11 @@ def comparison_text(measured: list[Measured]) -> str:
     for index, label in enumerate(measured[0].record.plan.target_labels):
         lines.append(f"\n{index + 1}. {label}")
         for result in measured:
-            internal = "" if result.record.private else " [internal, not DP, never exported]"
+            internal = "" if result.record.private else INTERNAL
             text = result.record.demonstrations[index].text
             lines.append(f"  {result.record.plan.mechanism.name}{internal}: {text}")
+        if real:
+            lines.append(f"  real row{INTERNAL}: {flatten_text(real[index].text)}")
     return "\n".join(lines) + "\n"
 
 

@@ -42,3 +42,10 @@ def figure_heading(title: str, kind: Kind, key: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"**{title}**", width="content")
         badge(kind, key)
+
+
+def onward(path: str, label: str) -> None:
+    """A link that looks like the main button. It switches screens in the browser: a switch that the server makes while
+    a part of the old screen is polled can reach the browser in the wrong order, which leaves an empty page."""
+    with st.container(key=f"onward_{label.rsplit(' ', 1)[-1].lower()}", width="content"):
+        st.page_link(path, label=label, icon=":material/arrow_forward:", width="content")

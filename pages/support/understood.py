@@ -8,7 +8,7 @@ from dpicl_core.data import Dataset, DropReason, Profile
 from dpicl_core.data.wording import line_phrase
 from dpicl_core.jobs import TokenLengths
 from dpicl_core.values import PrivacyUnit
-from pages.support.badges import figure_heading
+from pages.support.badges import figure_heading, onward
 from pages.support.guard import guarded
 from pages.support.state import Studio, registry, studio
 from pages.support.text import count, plain, refusal, warning
@@ -21,8 +21,7 @@ def understood() -> None:
     assert state.profile is not None
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.subheader("What was understood", anchor=False, width="content")
-        if st.button("Continue to Plan", type="primary", key="to_plan", icon=":material/arrow_forward:"):
-            st.switch_page("pages/plan.py")
+        onward("pages/plan.py", "Continue to Plan")
     with st.container(border=True):
         _reading(state.dataset, state)
     left, right = st.columns(2, gap="medium", border=True)

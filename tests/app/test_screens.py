@@ -12,6 +12,7 @@ from tests.support.tables import animal_rows
 
 APP = str(Path(__file__).resolve().parent.parent.parent / "app.py")
 TIMEOUT = 90
+ONWARD = {"to_plan": "pages/plan.py", "to_generate": "pages/generate.py"}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -38,6 +39,9 @@ def words(app):
 
 
 def press(app, key):
+    """Press a button, or follow a link onward."""
+    if key in ONWARD:
+        return app.switch_page(ONWARD[key]).run()
     return app.button(key=key).click().run()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser.support import button, opened, set_number, settled, start, to_generate, to_plan, words
+from tests.browser.support import button, onward, opened, set_number, settled, start, to_generate, to_plan, words
 from tests.support.tables import animal_rows
 
 
@@ -21,7 +21,7 @@ def read(page, path, labels):
     settled(page)
     page.locator("input[type=file]").first.set_input_files(str(path))
     page.locator(".st-key-read_table button:not([disabled])").click()
-    button(page, "Continue to Plan").wait_for()
+    onward(page, "Continue to Plan").wait_for()
 
 
 def small_run(page):

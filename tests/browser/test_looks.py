@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Error as PlaywrightError
 
-from tests.browser.support import button, opened, start, to_generate, to_plan, use_sample
+from tests.browser.support import button, onward, opened, start, to_generate, to_plan, use_sample
 
 SHOTS = os.environ.get("DPICL_SCREENSHOTS")
 SIZES = {"wide": (1280, 800), "phone": (390, 844)}
@@ -73,5 +73,5 @@ def test_the_journey_starts_by_keyboard_alone(browser, server_of):
         if page.evaluate("document.activeElement.innerText").strip().endswith("Use the sample table"):
             break
     page.keyboard.press("Enter")
-    button(page, "Continue to Plan").wait_for()
+    onward(page, "Continue to Plan").wait_for()
     page.context.close()

@@ -96,7 +96,7 @@ def test_text_and_radius_change_while_screens_are_switched_and_the_page_is_refre
     seen = tokens_shown(page)
     page.reload()
     page.locator(".st-key-run_status").wait_for()
-    assert tokens_shown(page) >= seen
+    assert wait_for_tokens(page, seen) >= seen
     second = page.context.new_page()
     second.goto(address)
     second.locator(".st-key-run_status").wait_for()
@@ -110,8 +110,7 @@ def test_text_and_radius_change_while_screens_are_switched_and_the_page_is_refre
 def test_two_fast_clicks_start_one_run(ready):
     page = ready(tokens=10)
     page.locator(".st-key-spend button").dblclick()
-    page.locator(".st-key-run_status").wait_for()
-    assert "spent by this session's runs so far: 4." in words(page)
+    page.get_by_text("spent by this session's runs so far: 4.").wait_for()
     button(page, "Download the JSON").wait_for()
     assert "spent by this session's runs so far: 4." in words(page)
 

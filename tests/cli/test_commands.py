@@ -59,14 +59,19 @@ def test_export_gives_a_prompt_and_messages(demos, tmp_path, capsys):
 def test_compare_states_that_each_spends_and_keeps_what_was_bought(tmp_path, capsys):
     mechanisms = "adadpsyn,tang-gaussian,anchored,public-only,unprotected"
     options = ["--tokens", "6", "--mechanisms", mechanisms, "--out", str(tmp_path), "--cap", "30"]
-    assert main(["compare", *SHORT, *options]) == 0
+    assert main(["compare", *SHORT, *options, "--real-rows"]) == 0
     printed = capsys.readouterr()
     assert "Every mechanism spends by itself; together epsilon" in printed.err
-    assert "[internal, not DP, never exported]" in printed.out
+    assert printed.out.count("  unprotected [internal, not DP, never exported]: ") == 2
+    rows = {line.split(",", 1)[1].strip('"') for line in SAMPLE.read_text(encoding="utf-8").splitlines()[1:]}
+    real = [line.split(": ", 1)[1] for line in printed.out.splitlines() if line.startswith("  real row [internal")]
+    assert len(real) == 2
+    assert set(real) <= rows
     written = sorted(path.name for path in tmp_path.iterdir())
     assert written == ["adadpsyn.json", "anchored.json", "public-only.json", "tang-gaussian.json"]
     for path in tmp_path.iterdir():
         assert main(["verify", str(path)]) == 0
+        assert not any(row in path.read_text(encoding="utf-8") for row in real)
 
 
 def test_rehearse_reads_no_table_and_proposes_a_schedule(capsys):
