@@ -74,9 +74,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _generate(ready: ReadyRun, arguments: argparse.Namespace) -> DemonstrationsDocument:
     console = Console(stderr=True, quiet=arguments.quiet)
-    console.print(_spending(ready), charged_to(ready), highlight=False, soft_wrap=True)
     model = load_model(arguments.model, progress=stage_printer(console))
     check_context(ready.plan, model)
+    console.print(_spending(ready), charged_to(ready), highlight=False, soft_wrap=True)
     paid = pay(ready, model.info)[0]
     console.print(
         f"Paid as run {paid.run_id}; if it is interrupted: ledger resume {paid.run_id} --data FILE --out FILE",

@@ -117,7 +117,7 @@ def test_a_model_that_is_none_is_refused_by_name(table, kind, tmp_path, capsys):
 
 def test_an_output_that_cannot_be_written_is_refused_before_anything_is_spent(table, capsys, monkeypatch):
     called = []
-    monkeypatch.setattr("dpicl_core.cli.generate.run_plan", lambda *a, **k: called.append(1))
+    monkeypatch.setattr("dpicl_core.cli.generate.pay", lambda *a, **k: called.append(1))
     arguments = generate(table, "--epsilon", "4")
     for out in (table.parent / "no" / "such" / "folder.json", table.parent):
         arguments[arguments.index("--out") + 1] = str(out)

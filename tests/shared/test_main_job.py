@@ -31,7 +31,7 @@ def test_demonstrations_come_out_of_a_real_table_and_verify(task, mechanism, sha
 def test_the_rate_of_a_rare_label_is_its_own(shared, tmp_path):
     out = tmp_path / "demos.json"
     table = shared / "data" / "trec" / "train.csv"
-    options = ["--task", "trec", "--epsilon", "8", "--shots", "1", "--tokens", "4", "--quiet"]
+    options = ["--task", "trec", "--epsilon", "8", "--cap", "20", "--shots", "1", "--tokens", "4", "--quiet"]
     target = ["--target-label", "Abbreviation"]
     assert main(["generate", "--data", str(table), *options, *target, "--out", str(out)]) == 0
     pool = json.loads(out.read_bytes())["pools"][0]
