@@ -58,7 +58,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description="The ledger of data assets and runs. It lives in DPICL_HOME, or where DPICL_DATABASE_URL says.",
         formatter_class=HelpFormatter,
     )
-    commands = parser.add_subparsers(dest="ledger_command", metavar="COMMAND", required=True, help="what to do with the ledger")
+    commands = parser.add_subparsers(
+        dest="ledger_command", metavar="COMMAND", required=True, help="what to do with the ledger"
+    )
     _add_readers(commands)
     _add_writers(commands)
     _add_runs(commands)
