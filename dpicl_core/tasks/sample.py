@@ -15,7 +15,7 @@ TASK = Task(
     labels=("Appointment", "Prescription", "Test result", "Billing", "Symptom", "Portal access"),
     subsets=10,
     per_subset=2,
-    tokens=26,
+    tokens=24,
     record_tokens=56,
     min_tokens=6,
 )
