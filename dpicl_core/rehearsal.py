@@ -98,21 +98,20 @@ def rehearse(
     """Rehearse a plan; pool_units are declared or public counts. Spends nothing, reads no private row."""
     tell = progress or (lambda stage, fraction: None)
     rng = SeededRandomness(secrets.randbits(128))
+    middle = sorted(epsilons)[(len(epsilons) - 1) // 2]
+
+    def calibrated(spec: MechanismSpec, epsilon: float) -> dict[str | None, MechanismSpec]:
+        return _calibrated(plan, spec, epsilon, pool_units, delta, accountant)
+
+    # Calibration first: a plan that cannot be priced is refused before the model has worked on it.
+    asked = [[(epsilon, calibrated(spec, epsilon)) for epsilon in epsilons] for spec in mechanisms]
     steps = _pseudo_steps(plan, model, rng, tell)
     forecasts = []
-    for done, spec in enumerate(mechanisms):
-        for epsilon in epsilons:
-            calibrated = _calibrated(plan, spec, epsilon, pool_units, delta, accountant)
-            forecasts.append(forecast(steps, calibrated, epsilon, rng=rng))
+    for done, specs_by_epsilon in enumerate(asked):
+        forecasts += [forecast(steps, specs, epsilon, rng=rng) for epsilon, specs in specs_by_epsilon]
         tell("noise", (done + 1) / len(mechanisms))
-    middle = sorted(epsilons)[(len(epsilons) - 1) // 2]
     tried = {
-        schedule: forecast(
-            steps,
-            _calibrated(plan, AnchoredSpec(schedule=schedule), middle, pool_units, delta, accountant),
-            middle,
-            rng=rng,
-        )
+        schedule: forecast(steps, calibrated(AnchoredSpec(schedule=schedule), middle), middle, rng=rng)
         for schedule in (*CANDIDATE_SCHEDULES, measured_schedule(steps))
     }
     best = max(tried, key=lambda schedule: tried[schedule].relative_probability.mean)

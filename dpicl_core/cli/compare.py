@@ -30,6 +30,7 @@ from dpicl_core.cli.plan_options import (
     add_sampling_options,
     add_selection_options,
     add_setting_options,
+    listed_names,
     with_settings,
 )
 from dpicl_core.cli.progress import RunProgress
@@ -96,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run all mechanisms one after the other and print them side by side."""
     if arguments.epsilon is None:
         raise ConfigError("--epsilon is missing; give the privacy loss that each mechanism may spend, for example 4.")
-    names = [name.strip() for name in arguments.mechanisms.split(",") if name.strip()]
+    names = listed_names(arguments.mechanisms)
     if len(set(names)) != len(names) or len(names) < 2:
         raise ConfigError(f"--mechanisms must name at least two different ones, but is {arguments.mechanisms}.")
     specs = [with_settings(mechanism_named(name), arguments) for name in names]

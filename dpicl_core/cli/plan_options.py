@@ -136,6 +136,11 @@ def add_privacy_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--accept-delta", action="store_true", help="accept a delta above 1/n")
 
 
+def listed_names(text: str) -> list[str]:
+    """Names separated by commas, blanks around them dropped."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
 def mechanism_from(arguments: argparse.Namespace) -> tuple[MechanismSpec, bool]:
     """The mechanism and whether its noise was given by hand; ConfigError where options do not fit together."""
     template = mechanism_named(arguments.mechanism)

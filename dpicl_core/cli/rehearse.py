@@ -10,11 +10,12 @@ from dataclasses import asdict
 from rich.console import Console
 
 from dpicl_core.cli.inputs import add_model_options, add_task_options, plan_from, stage_printer, task_from
-from dpicl_core.cli.parsing import HelpFormatter, numbers, whole
+from dpicl_core.cli.parsing import HelpFormatter, number, numbers, whole
 from dpicl_core.cli.plan_options import (
     add_generation_options,
     add_sampling_options,
     add_setting_options,
+    listed_names,
     with_settings,
 )
 from dpicl_core.errors import ConfigError
@@ -38,7 +39,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--pool", type=whole(1), required=True, help="rows that one target label draws from")
     parser.add_argument("--rows", type=whole(1), help="rows of the whole table, for delta's rule; default: the pool")
-    parser.add_argument("--delta", type=float, help="default: largest power of ten at or under 1/(10 rows)")
+    parser.add_argument("--delta", type=number, help="default: largest power of ten at or under 1/(10 rows)")
     parser.add_argument("--epsilons", type=numbers, default=(1.0, 4.0), metavar="A,B", help="privacy losses to try")
     parser.add_argument("--accountant", choices=("tight", "paper"), default="tight", help="accountant to calibrate by")
     parser.add_argument("--mechanisms", default=DEFAULT_MECHANISMS, metavar="A,B,...", help="mechanisms to rehearse")
@@ -58,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     rows = arguments.rows or arguments.pool
     delta = default_delta(rows) if arguments.delta is None else arguments.delta
     check_delta_rule(delta, rows, accepted=arguments.delta is None)
-    names = [name.strip() for name in arguments.mechanisms.split(",") if name.strip()]
+    names = listed_names(arguments.mechanisms)
     specs = [with_settings(mechanism_named(name), arguments) for name in names]
     if not specs or not all(spec.exportable and spec.reads_private_rows for spec in specs):
         raise ConfigError(f"--mechanisms must name mechanisms with noise, such as {DEFAULT_MECHANISMS}.")
