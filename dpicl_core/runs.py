@@ -17,7 +17,7 @@ from dpicl_core.language_model.protocol import LanguageModel, ModelInfo
 from dpicl_core.planning import Accountant, price_plan
 from dpicl_core.prompt_tokens import PromptEncoder
 from dpicl_core.randomness import RandomSource, SecretRandomness
-from dpicl_core.values import GenerationPlan, Pool, Price, PrivacyUnit, check_delta_rule, default_delta
+from dpicl_core.values import GenerationPlan, Pool, Price, PrivacyUnit, delta_by_rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +63,7 @@ def request_for(
 ) -> PrivacyRequest:
     """The request with delta by the rule of default_delta, or checked against 1/n where it is given."""
     units = len(dataset.examples) if dataset.persons is None else len(set(dataset.persons))
-    if delta is None:
-        return PrivacyRequest(epsilon, default_delta(units), accountant)
-    check_delta_rule(delta, units, accepted=accept_delta)
-    return PrivacyRequest(epsilon, delta, accountant)
+    return PrivacyRequest(epsilon, delta_by_rule(units, delta, accepted=accept_delta), accountant)
 
 
 def prepare_run(

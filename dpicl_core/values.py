@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from dpicl_core.sampling import Grouping, sampling_rate
 from dpicl_core.specs import MechanismSpec, require
 
 
@@ -129,6 +130,14 @@ def check_delta_rule(delta: float, units: int, *, accepted: bool) -> None:
     )
 
 
+def delta_by_rule(units: int, given: float | None, *, accepted: bool = False) -> float:
+    """Delta as given, checked against 1/n, or by the rule of `default_delta` where none is. Raises ConfigError."""
+    if given is None:
+        return default_delta(units)
+    check_delta_rule(given, units, accepted=accepted)
+    return given
+
+
 @dataclass(frozen=True, slots=True)
 class Selection:
     """How a released vector becomes a token: its largest entry, or a sample from it (temperature, then top_p)."""
@@ -154,6 +163,7 @@ class GenerationPlan:
     subsets M and per_subset N in units, tokens T_max, vocabulary K, record_tokens and min_tokens in tokens.
     label_bounds: None while label counts are public; else a unit may also change its label, and these are the declared
     lower bounds (label, units) that stand in for the counts.
+    grouping: whether subsets are drawn afresh at every token or groups are fixed for the run; it sets the price.
     """
 
     task: Task
@@ -168,6 +178,7 @@ class GenerationPlan:
     unit: PrivacyUnit = PrivacyUnit.ROW
     selection: Selection = Selection()
     label_bounds: tuple[tuple[str, int], ...] | None = None
+    grouping: Grouping = Grouping.FRESH
 
     def __post_init__(self) -> None:
         self._check_bounds_of_labels()
@@ -217,6 +228,15 @@ class GenerationPlan:
         return self.subsets * self.per_subset
 
     @property
+    def group_size(self) -> int | None:
+        """N where groups are fixed for the run, None where subsets are fresh."""
+        return self.per_subset if self.grouping is Grouping.FIXED else None
+
+    def sampling_rate(self, units: int) -> float:
+        """Rate at which one token draws from a pool of so many units; ConfigError where it is too small."""
+        return sampling_rate(units, self.units_per_token, self.group_size)
+
+    @property
     def neighbouring_relation(self) -> NeighbouringRelation:
         if self.task.open_labels or self.label_bounds is not None:
             return NeighbouringRelation.REPLACE_ONE_ANY
@@ -236,7 +256,8 @@ class GenerationPlan:
 class Price:
     """What one pool's units pay for a whole run.
 
-    sampling_rate = M*N / pool units; composed_tokens as in GenerationPlan.composed_tokens;
+    sampling_rate = M*N / pool units, or M / floor(pool units / N) for fixed groups; composed_tokens as in
+    GenerationPlan.composed_tokens;
     epsilon_tight and epsilon_paper at `delta`, both upper bounds.
     """
 

@@ -33,7 +33,11 @@ def screen() -> None:
             prompt_preview(task_of(state))
             advanced(state)
         with right, st.container(border=True, key="plan_bought"):
-            what_this_buys()
+            with st.container(key="plan_fold"):
+                st.toggle("Show all of what this buys", key=keep.ready("plan_unfolded", False))
+                keep.note("plan_unfolded")
+            with st.container(key="bought_open" if keep.value("plan_unfolded", False) else "bought_folded"):
+                what_this_buys()
             onward("pages/generate.py", "Continue to Generate")
 
 
@@ -42,8 +46,7 @@ def _teach() -> None:
         "Here you will choose how much privacy to spend and see at once what it buys: the noise, the risk in words, "
         "and which labels have enough rows. It needs a table first."
     )
-    if st.button("Go to Data", type="primary", key="plan_to_data"):
-        st.switch_page("pages/data.py")
+    onward("pages/data.py", "Go to Data")
 
 
 def _privacy(state: Studio) -> None:

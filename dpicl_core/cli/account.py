@@ -14,7 +14,8 @@ from dpicl_core.cli.plan_options import (
     mechanism_from,
 )
 from dpicl_core.errors import ConfigError
-from dpicl_core.values import Price, PrivacyTarget, check_delta_rule, default_delta
+from dpicl_core.sampling import Grouping, sampling_rate
+from dpicl_core.values import Price, PrivacyTarget, delta_by_rule
 
 MECHANISM_NAMES = ("adadpsyn", "tang-gaussian", "tang-noisy-max", "anchored")
 
@@ -55,9 +56,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise ConfigError(
             f"--rows is {rows}, but the pool alone has {arguments.pool}; give the rows of the whole table."
         )
-    delta = default_delta(rows) if arguments.delta is None else arguments.delta
-    check_delta_rule(delta, rows, accepted=arguments.accept_delta or arguments.delta is None)
+    delta = delta_by_rule(rows, arguments.delta, accepted=arguments.accept_delta)
     composed = arguments.tokens * arguments.uses
+    group_size = arguments.per_subset if Grouping(arguments.grouping) is Grouping.FIXED else None
 
     from dpicl_core import accounting
 
@@ -65,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
         PrivacyTarget(arguments.epsilon, delta)
         spec = accounting.calibrate(
             spec,
-            sampling_rate=drawn / arguments.pool,
+            sampling_rate=sampling_rate(arguments.pool, drawn, group_size),
             composed_tokens=composed,
             delta=delta,
             epsilon=arguments.epsilon,
@@ -78,6 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         units_per_token=drawn,
         composed_tokens=composed,
         delta=delta,
+        group_size=group_size,
     )
     sys.stdout.write(json.dumps(price_report(price), allow_nan=False) + "\n" if arguments.json else _sentences(price))
     return 0

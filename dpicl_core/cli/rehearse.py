@@ -23,7 +23,7 @@ from dpicl_core.language_model import load_model
 from dpicl_core.planning import mechanism_named
 from dpicl_core.rehearsal import Interval, Rehearsal, rehearse
 from dpicl_core.runs import check_context
-from dpicl_core.values import check_delta_rule, default_delta
+from dpicl_core.values import delta_by_rule
 
 DEFAULT_MECHANISMS = "adadpsyn,tang-gaussian,tang-noisy-max,anchored"
 
@@ -57,8 +57,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(arguments: argparse.Namespace) -> int:
     """Rehearse and print the forecasts."""
     rows = arguments.rows or arguments.pool
-    delta = default_delta(rows) if arguments.delta is None else arguments.delta
-    check_delta_rule(delta, rows, accepted=arguments.delta is None)
+    delta = delta_by_rule(rows, arguments.delta)
     names = listed_names(arguments.mechanisms)
     specs = [with_settings(mechanism_named(name), arguments) for name in names]
     if not specs or not all(spec.exportable and spec.reads_private_rows for spec in specs):

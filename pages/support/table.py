@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from dpicl_core.charged_runs import likely_assignment
 from dpicl_core.data import (
     Dataset,
-    assign_persons,
     declare_labels,
     label_counts,
     pool_for,
@@ -16,11 +17,10 @@ from dpicl_core.data import (
     profile,
     read_dataset,
 )
-from dpicl_core.randomness import SecretRandomness
 from dpicl_core.tasks import custom_task, task_named
 from dpicl_core.values import PrivacyUnit, Task
 from pages.support import keep
-from pages.support.state import change, registry, studio
+from pages.support.state import change, ledger, registry, studio
 
 OWN_TASK = "own"
 SAMPLE = Path(__file__).resolve().parent.parent.parent / "assets" / "sample_messages.csv"
@@ -49,8 +49,14 @@ def read_upload(content: bytes, name: str, progress: Callable[[float], None]) ->
 
 
 def declared_labels() -> tuple[str, ...]:
-    """The typed label list: one a line, blank lines skipped."""
-    return tuple(line.strip() for line in str(keep.value("data_labels", "")).splitlines() if line.strip())
+    """The typed label list: one a line, blank lines skipped. Blanks around a label count only inside double quotes."""
+    typed = (line.strip() for line in str(keep.value("data_labels", "")).splitlines())
+    return tuple(_unquoted(line) for line in typed if line)
+
+
+def _unquoted(line: str) -> str:
+    quoted = len(line) > 2 and line[0] == line[-1] == '"'
+    return line[1:-1] if quoted else line
 
 
 def _declared_task(dataset: Dataset) -> Task:
@@ -71,13 +77,12 @@ def _take(dataset: Dataset, task: Task, *, leave_out: bool) -> None:
         others = [label for label in label_counts(dataset) if label not in task.labels] if leave_out else []
         dataset = declare_labels(dataset, task.labels, leave_out=others)
     unit = PrivacyUnit.ROW if dataset.persons is None else PrivacyUnit.PERSON
-    assignment = None
-    if unit is PrivacyUnit.PERSON and not task.open_labels:
-        secret = SecretRandomness()
-        assignment = assign_persons(dataset, lambda labels: labels[secret.choose(len(labels))])
+    by_person = unit is PrivacyUnit.PERSON and not task.open_labels
+    assignment = likely_assignment(dataset, ledger()) if by_person else None
     pools: tuple[str | None, ...] = (None,) if task.open_labels else task.labels
     found = profile(dataset)
     keep.drop("plan_")
+    keep.drop("budget_")
     change(
         dataset=dataset,
         task=task,
@@ -85,7 +90,7 @@ def _take(dataset: Dataset, task: Task, *, leave_out: bool) -> None:
         profile=found,
         warnings=privacy_warnings(dataset, found, subsets=task.subsets, per_subset=task.per_subset),
         unit_counts=tuple((label, len(pool_for(dataset, label, unit, assignment))) for label in pools),
-        assignment=assignment,
+        table_id=secrets.token_urlsafe(16),
         lengths_id=registry().measure(dataset.examples, task.record_tokens),
         run_id=None,
     )
