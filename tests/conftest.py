@@ -10,6 +10,28 @@ from dpicl_core.language_model.loading import rest_while_waiting
 
 rest_while_waiting()  # before any test module imports torch
 
+LONG_FIRST = (
+    "browser/test_default_model.py",
+    "shared/test_main_job.py",
+    "shared/test_browser_shared.py",
+    "cli/test_commands.py",
+    "browser/",
+    "ledger/test_charged_runs.py",
+    "ledger/test_reservations.py",
+    "language_model/",
+    "audit/",
+)
+"""Files that take longest, first: two processes share the tests file by file, and neither should wait at the end."""
+
+
+def pytest_collection_modifyitems(items):
+    """Order files by how long they take; the order inside a file stays."""
+    items.sort(key=lambda item: _place(item.nodeid))
+
+
+def _place(node_id):
+    return next((at for at, part in enumerate(LONG_FIRST) if f"tests/{part}" in node_id), len(LONG_FIRST))
+
 
 @pytest.fixture(scope="session", autouse=True)
 def home_of_the_session(tmp_path_factory):
@@ -28,3 +50,18 @@ def home_of_the_session(tmp_path_factory):
 def own_home(home_of_the_session, tmp_path_factory, monkeypatch):
     """A fresh home folder, hence a fresh ledger, for each test."""
     monkeypatch.setenv("DPICL_HOME", str(tmp_path_factory.mktemp("home")))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Where a browser test fails, its report says what stood on the pages that were open."""
+    report = yield
+    browser = getattr(item, "funcargs", {}).get("browser")
+    if report.when == "call" and report.failed and browser is not None:
+        for page in (page for context in browser.contexts for page in context.pages):
+            try:
+                seen = page.locator("body").inner_text(timeout=5_000)
+            except Exception as error:
+                seen = f"could not be read ({type(error).__name__})"
+            report.sections.append((f"page {page.url}", seen))
+    return report
