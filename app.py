@@ -10,6 +10,9 @@ st.navigation(
         st.Page("pages/data.py", title="Data", url_path="data", default=True),
         st.Page("pages/plan.py", title="Plan", url_path="plan"),
         st.Page("pages/generate.py", title="Generate", url_path="generate"),
+        st.Page("pages/vet.py", title="Vet and export", url_path="vet"),
+        st.Page("pages/ledger.py", title="Ledger", url_path="ledger"),
+        st.Page("pages/verify.py", title="Verify", url_path="verify"),
     ],
     position="hidden",
 ).run()

@@ -40,11 +40,20 @@ NOT_COVERED = (
 
 
 def document_for(record: RunRecord) -> DemonstrationsDocument:
-    """The document of a finished run. Raises ExportError for a run that is not private: no setting changes that."""
+    """The document of a finished run.
+
+    Raises ExportError for a run that is not private, and for one that read private rows and was never paid from a data
+    asset: no setting changes that.
+    """
     if not record.private:
         raise ExportError(
             "this run is not private (it was seeded for a test, or its mechanism gives no protection), "
             "so it is never exported; run again with a private mechanism and without a seed."
+        )
+    if record.run_id is None and record.plan.mechanism.reads_private_rows:
+        raise ExportError(
+            "this run read private rows and is in no ledger, so nothing counts what it spent and it is never exported; "
+            "make it with dpicl_core.prepare_run and dpicl_core.run, which pay for it from a data asset."
         )
     plan = record.plan
     content: dict[str, Any] = {
@@ -65,6 +74,7 @@ def document_for(record: RunRecord) -> DemonstrationsDocument:
             vocabulary=plan.vocabulary,
             record_tokens=plan.record_tokens,
             min_tokens=plan.min_tokens,
+            grouping=plan.grouping.value,
         ),
         "pools": [_pool_part(price) for price in record.prices],
         "model": _model_part(record.model),
@@ -87,14 +97,23 @@ def write_document(document: DemonstrationsDocument, path: Path | str) -> None:
     write_atomically(Path(path), document_bytes(document))
 
 
-def guarantee_sentence(epsilon: float, delta: float, unit: str, relation: NeighbouringRelation) -> str:
-    """The promise in one sentence, epsilon rounded up to three digits behind the point."""
+def guarantee_sentence(
+    epsilon: float, delta: float, unit: str, relation: NeighbouringRelation, *, informed: bool = False
+) -> str:
+    """The promise in one sentence, epsilon rounded up to three digits behind the point.
+
+    informed: whether something internal was opened before a person chose among the texts; the choice is then left out
+    of the promise.
+    """
     whom = "another with the same label" if relation is NeighbouringRelation.REPLACE_ONE_SAME_LABEL else "any other"
     rounded = _round_up(epsilon)
+    texts = "for all texts in this file"
+    if informed:
+        texts = "for all texts that the run released (not for the choice among them or a change of them)"
     return (
         f"Replacing one {unit} of the private table by {whom} changes the chance of any set of outcomes of this run "
         f"by at most a factor of e^{rounded:g}, give or take a probability of {delta:g}: "
-        f"({rounded:g}, {delta:g})-differential privacy, for all texts in this file together and for ever."
+        f"({rounded:g}, {delta:g})-differential privacy, {texts} together and for ever."
     )
 
 

@@ -11,12 +11,15 @@ from typing import Any, NoReturn
 from pydantic import ValidationError
 
 from dpicl_core import accounting
-from dpicl_core.documents import DemonstrationsDocument, PoolPart, canonical_hash
+from dpicl_core.documents import DemonstrationsDocument, PoolPart, VettingPart, canonical_hash
 from dpicl_core.errors import DPICLError, ExportError
 from dpicl_core.export import guarantee_sentence
 from dpicl_core.planning import mechanism_named
+from dpicl_core.sampling import Grouping, sampling_rate
 from dpicl_core.specs import MechanismSpec
 from dpicl_core.values import NeighbouringRelation, Price
+from dpicl_core.vetting import vetting_problems
+from dpicl_core.vetting.decisions import informed, summary
 
 RELATIVE_TOLERANCE = 1e-6
 """Two machines may differ in the last digits of an epsilon; more than this is a contradiction."""
@@ -65,14 +68,67 @@ def verify(document: DemonstrationsDocument) -> Verdict:
     for pool, price in zip(document.pools, prices, strict=False):
         problems.extend(_pool_problems(document, pool, price))
     problems.extend(_run_problems(document))
+    problems.extend(vetting_problems(document))
     return Verdict(document, tuple(problems), prices)
+
+
+def recomputed_line(verdict: Verdict) -> str:
+    """Both epsilons, as found from the parameters in the file."""
+    tight = max((price.epsilon_tight for price in verdict.prices), default=0.0)
+    paper = max((price.epsilon_paper for price in verdict.prices), default=0.0)
+    return (
+        f"Recomputed from the parameters in the file: epsilon {tight:.4g} by the tight accountant, {paper:.4g} by the "
+        f"paper's, at delta {verdict.document.guarantee.delta:g}."
+    )
+
+
+def budget_line(vetting: VettingPart) -> str:
+    """What the data asset had spent and left, rounded against the one who spends."""
+    budget = vetting.budget
+    spent = math.ceil(budget.epsilon_spent * 1000 - 1e-9) / 1000
+    left = math.floor(budget.share_left * 1000 + 1e-9) / 10
+    how = "" if budget.rule == "sum" else " (more than the difference: runs add up more slowly than their epsilons)"
+    return (
+        f'Budget of data asset "{budget.asset}" for all runs together: epsilon {budget.epsilon:g} at delta '
+        f"{budget.delta:g}. By the ledger, when the file was signed: everything spent so far has epsilon {spent:g}, "
+        f"and {left:g}% of the budget was left{how}. The file alone cannot prove this."
+    )
+
+
+def plain_words(verdict: Verdict) -> str:
+    """What a file that holds guarantees, one statement a line."""
+    document = verdict.document
+    lines = [
+        f"The file holds: {len(document.demonstrations)} demonstrations by {document.mechanism.name}, "
+        f"written {document.created} with {document.model.name}.",
+        document.guarantee.sentence,
+        recomputed_line(verdict),
+        *_signed_words(document),
+        "Not covered: " + "; ".join(document.guarantee.not_covered) + ".",
+        f"SHA-256 of its contents: {document.sha256}.",
+        "The hash shows accidental changes; it is no signature, so it does not show who wrote the file.",
+    ]
+    lines += [f"Shortfall: {line}." for line in document.shortfalls]
+    return "".join("".join(c if c.isprintable() else " " for c in line) + "\n" for line in lines)
+
+
+def _signed_words(document: DemonstrationsDocument) -> list[str]:
+    vetting = document.vetting
+    if vetting is None:
+        return ["Nobody has signed it: no person is named who looked at the texts."]
+    return [
+        f"Signed by {vetting.reviewer} on {vetting.signed}: {summary(vetting)}. What was rejected stays paid.",
+        f"Why this epsilon, in the reviewer's words: {vetting.justification}",
+        f"selection: {vetting.selection}",
+        budget_line(vetting),
+    ]
 
 
 def _recompute(document: DemonstrationsDocument) -> tuple[Price, ...]:
     """Prices of all pools from the parameters, by the rule that the neighbouring relation asks for."""
     drawn, delta = document.plan.subsets * document.plan.per_subset, document.guarantee.delta
     specs = [spec_from(document.mechanism.name, pool.parameters) for pool in document.pools]
-    if _labels_may_change(document) and all(spec.reads_private_rows for spec in specs):
+    if labels_may_change(document) and all(spec.reads_private_rows for spec in specs):
         labels = [str(pool.label) for pool in document.pools]
         bounds = {label: pool.units for label, pool in zip(labels, document.pools, strict=True)}
         charges = accounting.label_change_charges(
@@ -80,6 +136,7 @@ def _recompute(document: DemonstrationsDocument) -> tuple[Price, ...]:
             lower_bounds=bounds,
             units_per_token=drawn,
             composed_tokens={label: pool.composed_tokens for label, pool in zip(labels, document.pools, strict=True)},
+            group_size=_group_size(document),
         )
         return accounting.price_label_change(charges, lower_bounds=bounds, delta=delta)
     return tuple(
@@ -90,12 +147,18 @@ def _recompute(document: DemonstrationsDocument) -> tuple[Price, ...]:
             units_per_token=drawn,
             composed_tokens=pool.composed_tokens,
             delta=delta,
+            group_size=_group_size(document),
         )
         for spec, pool in zip(specs, document.pools, strict=True)
     )
 
 
-def _labels_may_change(document: DemonstrationsDocument) -> bool:
+def _group_size(document: DemonstrationsDocument) -> int | None:
+    """N where the file says that groups were fixed for the run, None where subsets were drawn afresh."""
+    return document.plan.per_subset if document.plan.grouping == Grouping.FIXED.value else None
+
+
+def labels_may_change(document: DemonstrationsDocument) -> bool:
     """Fixed labels under the relation that replaces any unit by any other."""
     any_for_any = document.guarantee.neighbouring_relation == NeighbouringRelation.REPLACE_ONE_ANY.value
     return any_for_any and not document.task.open_labels
@@ -131,9 +194,11 @@ def _pool_problems(document: DemonstrationsDocument, pool: PoolPart, price: Pric
                 f"but the file states {said:.6g}, which is {direction}"
             )
     drawn = document.plan.subsets * document.plan.per_subset
-    rate = 0.0 if not price.mechanism.reads_private_rows else drawn / max(pool.units, 1)
+    size = _group_size(document)
+    rate = sampling_rate(pool.units, drawn, size) if price.mechanism.reads_private_rows else 0.0
     if not math.isclose(pool.sampling_rate, rate, rel_tol=RELATIVE_TOLERANCE):
-        yield f"{_named(pool)}: the sampling rate is stated as {pool.sampling_rate:.6g}, but M*N/units is {rate:.6g}"
+        rule = "M*N/units" if size is None else "M/floor(units/N)"
+        yield f"{_named(pool)}: the sampling rate is stated as {pool.sampling_rate:.6g}, but {rule} is {rate:.6g}"
     if pool.noise_multipliers != price.mechanism.noise_multipliers() or pool.sigma_eff != price.mechanism.sigma_eff:
         yield f"{_named(pool)}: the noise multipliers are not those of the parameters"
 
@@ -165,7 +230,10 @@ def _run_problems(document: DemonstrationsDocument) -> Iterable[str]:
         yield "a demonstration is longer than the token limit that was paid for"
     if open_labels and relation is not NeighbouringRelation.REPLACE_ONE_ANY:
         yield "the neighbouring relation does not fit the task's labels"
-    if guarantee.sentence != guarantee_sentence(guarantee.epsilon.tight, guarantee.delta, guarantee.unit, relation):
+    sentence = guarantee_sentence(
+        guarantee.epsilon.tight, guarantee.delta, guarantee.unit, relation, informed=informed(document.vetting)
+    )
+    if guarantee.sentence != sentence:
         yield "the guarantee in words does not say what the numbers say"
 
 

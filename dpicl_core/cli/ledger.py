@@ -13,6 +13,7 @@ from typing import Any
 from rich.console import Console
 
 from dpicl_core.charged_runs import close_partial, resume, stored_record
+from dpicl_core.cli import ledger_purge
 from dpicl_core.cli.inputs import stage_printer
 from dpicl_core.cli.parsing import HelpFormatter, positive, whole
 from dpicl_core.cli.progress import RunProgress
@@ -47,8 +48,6 @@ from dpicl_core.ledger import (
 from dpicl_core.runs import RunRecord
 from dpicl_core.values import PrivacyUnit
 
-Parsers = argparse._SubParsersAction
-
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its own commands to the parser."""
@@ -64,6 +63,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _add_readers(commands)
     _add_writers(commands)
     _add_runs(commands)
+    ledger_purge.add_parser(commands)
 
 
 def _command(
@@ -160,6 +160,7 @@ def _asset_line(report: AssetReport) -> str:
     asset = report.asset
     counted = "" if report.rows is None else f", {report.rows} rows"
     counted += "" if report.persons is None else f" of {report.persons} persons"
+    counted += "" if report.purged_at is None else f", purged {report.purged_at[:10]}"
     who = f"{asset.owner}, unit {asset.unit.value}{counted}"
     return (
         f"{asset.name}: {100 * report.share_left:.1f}% left of epsilon {asset.epsilon:g} at delta {asset.delta:g}; "

@@ -22,7 +22,7 @@ from dpicl_core.data.profile import (
 )
 from dpicl_core.data.reading import read_dataset
 from dpicl_core.data.wording import flatten_text
-from dpicl_core.data.writing import neutralise_cell, write_neutralised_csv
+from dpicl_core.data.writing import neutralise_cell, neutralised_csv, write_neutralised_csv
 
 __all__ = [
     "MAX_BYTES",
@@ -45,6 +45,7 @@ __all__ = [
     "label_counts",
     "long_rows",
     "neutralise_cell",
+    "neutralised_csv",
     "pool_for",
     "privacy_warnings",
     "profile",

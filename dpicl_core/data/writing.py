@@ -21,11 +21,16 @@ def neutralise_cell(cell: str) -> str:
 
 
 def write_neutralised_csv(path: Path | str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Write UTF-8 CSV with every cell quoted and neutralised, through a temporary file beside it and a rename.
+    """Write neutralised_csv through a temporary file beside it and a rename.
 
-    Raises ExportError when a row has not the header's width, or the file cannot be written; then nothing is left
-    behind and an older file of that name stays as it was.
+    Raises ExportError as neutralised_csv does, or when the file cannot be written; then nothing is left behind and an
+    older file of that name stays as it was.
     """
+    write_atomically(Path(path), neutralised_csv(header, rows))
+
+
+def neutralised_csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
+    """UTF-8 CSV with every cell quoted and neutralised. Raises ExportError when a row has not the header's width."""
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, quoting=csv.QUOTE_ALL)
     writer.writerow([neutralise_cell(cell) for cell in header])
@@ -36,7 +41,6 @@ def write_neutralised_csv(path: Path | str, header: Sequence[str], rows: Iterabl
             )
         writer.writerow([neutralise_cell(cell) for cell in row])
     try:
-        content = buffer.getvalue().encode()
+        return buffer.getvalue().encode()
     except UnicodeEncodeError:
         raise ExportError("a cell holds half of a surrogate pair, which UTF-8 lacks; nothing was written.") from None
-    write_atomically(Path(path), content)

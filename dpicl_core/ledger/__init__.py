@@ -19,22 +19,26 @@ from dpicl_core.ledger.filters import best_order, epsilon_of_divergence, renyi_b
 from dpicl_core.ledger.fingerprints import Fingerprint, fingerprint
 from dpicl_core.ledger.identity import home_folder, user_name
 from dpicl_core.ledger.matching import Meeting, asset_for, meetings, tie_file
+from dpicl_core.ledger.purge import PurgeFacts, purge_asset
 from dpicl_core.ledger.reports import (
     AssetReport,
     RunLine,
+    asset_report,
     asset_reports,
     everything,
     run_lines,
     total_if_fixed_in_advance,
     what_if,
+    what_if_again,
 )
-from dpicl_core.ledger.reservations import Order, Override, Reservation, reserve, standing
-from dpicl_core.ledger.smaller import SmallerPlan, smaller_plans
+from dpicl_core.ledger.reservations import Order, Outlook, Override, Reservation, reserve, standing
+from dpicl_core.ledger.smaller import OverTheCapError, SmallerPlan, smaller_plans
 from dpicl_core.ledger.store import Ledger, open_ledger
 from dpicl_core.ledger.tokens import (
     OPEN_STATES,
     Decision,
     StoredRun,
+    append_decision,
     close_partial,
     reading_of,
     record_decision,
@@ -57,7 +61,10 @@ __all__ = [
     "LedgerVerdict",
     "Meeting",
     "Order",
+    "Outlook",
+    "OverTheCapError",
     "Override",
+    "PurgeFacts",
     "Reservation",
     "Rule",
     "RunLine",
@@ -65,8 +72,10 @@ __all__ = [
     "Standing",
     "StoredRun",
     "all_assets",
+    "append_decision",
     "asset_for",
     "asset_named",
+    "asset_report",
     "asset_reports",
     "best_order",
     "close_partial",
@@ -79,6 +88,7 @@ __all__ = [
     "home_folder",
     "meetings",
     "open_ledger",
+    "purge_asset",
     "reading_of",
     "record_decision",
     "renyi_budget",
@@ -93,5 +103,6 @@ __all__ = [
     "user_name",
     "verify_ledger",
     "what_if",
+    "what_if_again",
     "write_backup",
 ]

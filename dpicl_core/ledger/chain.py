@@ -28,6 +28,9 @@ from dpicl_core.ledger.store import Ledger
 
 NOTES_FILE = "ledger.seen.json"
 
+REMOVED = "removed"
+"""Digest of a row, or of a group, that a recorded purge took out of its table."""
+
 
 @dataclass(frozen=True, slots=True)
 class Fact:

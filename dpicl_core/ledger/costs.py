@@ -118,6 +118,11 @@ class Standing:
             return math.inf
         return max(self.asset.delta - math.fsum(part.delta for part in self.paid if part.label in (None, label)), 0.0)
 
+    def with_parts(self, parts: Iterable[CostPart]) -> Standing:
+        """The standing once these parts are paid as well."""
+        asked = (Paid(part.label, part.cost, part.delta) for part in parts if part.cost > 0)
+        return replace(self, paid=(*self.paid, *asked))
+
     @property
     def worst_spent(self) -> float:
         """What the label that has spent most has spent."""
@@ -139,12 +144,11 @@ class Standing:
 def labels_over(standing: Standing, parts: Sequence[CostPart]) -> list[str]:
     """The labels whose units cannot pay these parts as well; none means that the run fits."""
     asset = standing.asset
-    asked = tuple(Paid(part.label, part.cost, part.delta) for part in parts if part.cost > 0)
-    together = replace(standing, paid=(*standing.paid, *asked))
+    together = standing.with_parts(parts)
     return [
         label
         for label in together.labels()
-        if any(part.label in (None, label) for part in asked)
+        if any(part.label in (None, label) for part in parts if part.cost > 0)
         and not (
             filters.fits(together.costs(label), asset.budget)
             and (asset.rule == "renyi" or filters.fits(_deltas(together, label), asset.delta * (1 + 1e-12)))

@@ -11,6 +11,7 @@ from dpicl_core.events import ReleasedStep, ReleasedTrace
 from dpicl_core.language_model.protocol import FileHash, ModelInfo
 from dpicl_core.ledger.chain import canonical
 from dpicl_core.planning import mechanism_named
+from dpicl_core.sampling import Grouping
 from dpicl_core.specs import MechanismSpec
 from dpicl_core.values import GenerationPlan, Price, PrivacyUnit, Selection, Task
 
@@ -41,12 +42,13 @@ def plan_to_text(plan: GenerationPlan) -> str:
             "unit": plan.unit.value,
             "selection": asdict(plan.selection),
             "label_bounds": None if plan.label_bounds is None else [list(bound) for bound in plan.label_bounds],
+            "grouping": plan.grouping.value,
         }
     )
 
 
 def plan_from_text(text: str) -> GenerationPlan:
-    """The plan that plan_to_text wrote."""
+    """The plan that plan_to_text wrote; a text without `grouping` is of a run with fresh subsets."""
     found = json.loads(text)
     task = found.pop("task")
     bounds = found.pop("label_bounds")
@@ -56,6 +58,7 @@ def plan_from_text(text: str) -> GenerationPlan:
         mechanism=_mechanism(found.pop("mechanism")),
         unit=PrivacyUnit(found.pop("unit")),
         selection=Selection(**found.pop("selection")),
+        grouping=Grouping(found.pop("grouping", Grouping.FRESH.value)),
         label_bounds=None if bounds is None else tuple((str(label), int(units)) for label, units in bounds),
         **found,
     )

@@ -15,6 +15,7 @@ from dpicl_core.accounting import Charge, compose_charges
 from dpicl_core.ledger import chain, plans, schema
 from dpicl_core.ledger.assets import Asset, all_assets
 from dpicl_core.ledger.costs import Standing
+from dpicl_core.ledger.purge import purged_when
 from dpicl_core.ledger.reservations import standing
 from dpicl_core.ledger.store import Ledger
 
@@ -22,7 +23,8 @@ from dpicl_core.ledger.store import Ledger
 @dataclass(frozen=True, slots=True)
 class AssetReport:
     """share_left: of the budget, by the label that has spent most, from 0 to 1. epsilon_spent: at the asset's delta,
-    valid whatever plans come next. rows, persons: of the newest file, None before the first."""
+    valid whatever plans come next. rows, persons: of the newest file, None before the first. purged_at: when it was
+    ended for good, UTC, None while it is in use."""
 
     asset: Asset
     share_left: float
@@ -32,6 +34,7 @@ class AssetReport:
     files: int
     rows: int | None
     persons: int | None
+    purged_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +56,11 @@ class RunLine:
 
 def asset_reports(connection: Connection) -> list[AssetReport]:
     """All assets, oldest first."""
-    return [_asset_report(connection, asset) for asset in all_assets(connection)]
+    return [asset_report(connection, asset) for asset in all_assets(connection)]
 
 
-def _asset_report(connection: Connection, asset: Asset) -> AssetReport:
+def asset_report(connection: Connection, asset: Asset) -> AssetReport:
+    """One asset as it stands."""
     position = standing(connection, asset)
     runs = connection.execute(
         sa.select(sa.func.count()).select_from(schema.runs).where(schema.runs.c.asset_id == asset.id)
@@ -70,6 +74,7 @@ def _asset_report(connection: Connection, asset: Asset) -> AssetReport:
         .mappings()
         .all()
     )
+    purged = purged_when(connection, asset)
     by_label = {label: position.left(label) / asset.budget for label in position.labels()}
     return AssetReport(
         asset=asset,
@@ -80,6 +85,7 @@ def _asset_report(connection: Connection, asset: Asset) -> AssetReport:
         files=len(files),
         rows=files[0]["rows"] if files else None,
         persons=files[0]["persons"] if files else None,
+        purged_at=None if purged is None else purged[0],
     )
 
 
@@ -157,6 +163,13 @@ def what_if(before: Standing, costs: Sequence[tuple[str | None, float]]) -> floa
     )
 
 
+def what_if_again(connection: Connection, asset: Asset, run_id: str) -> float:
+    """what_if for one more run that costs what this one did."""
+    cost = schema.charges.c.epsilon if asset.order is None else schema.charges.c.divergence
+    query = sa.select(schema.charges.c.label, cost).where(schema.charges.c.run_id == run_id)
+    return what_if(standing(connection, asset), [(label, paid) for label, paid in connection.execute(query)])
+
+
 def everything(ledger: Ledger) -> dict[str, Any]:
     """The whole ledger for reading elsewhere: assets, runs with their plans and texts, events. No hash, no secret."""
     with ledger.read() as connection:
@@ -176,6 +189,7 @@ def everything(ledger: Ledger) -> dict[str, Any]:
                     "share_left": report.share_left_by_label,
                     "rows": report.rows,
                     "persons": report.persons,
+                    "purged_at": report.purged_at,
                 }
                 for report in reports
             ],

@@ -21,6 +21,7 @@ from dpicl_core.ledger import chain, matching, plans, schema
 from dpicl_core.ledger.assets import Asset
 from dpicl_core.ledger.costs import CostPart, Paid, Standing, cost_parts, for_every_label, labels_over
 from dpicl_core.ledger.fingerprints import Fingerprint
+from dpicl_core.ledger.purge import check_not_purged
 from dpicl_core.ledger.smaller import refusal
 from dpicl_core.ledger.store import Ledger
 from dpicl_core.runs import PrivacyRequest
@@ -29,11 +30,16 @@ from dpicl_core.values import GenerationPlan, Price
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One run that is to be paid for: its plan, what was asked for, and the price of every pool."""
+    """One run that is to be paid for: its plan, what was asked for, and the price of every pool.
+
+    run_id: the id that the run is to have, so that whoever ordered it can ask later whether it was paid; it is paid
+    once at most. None: the ledger gives one.
+    """
 
     plan: GenerationPlan
     request: PrivacyRequest
     prices: tuple[Price, ...]
+    run_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,25 @@ class Reservation:
     asset: Asset
     parts: tuple[CostPart, ...] = field(repr=False)
     paid_by_all: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What paying for a run would do to an asset. before: its standing now. parts: what would be added."""
+
+    before: Standing
+    parts: tuple[CostPart, ...] = field(repr=False)
+    paid_by_all: str | None = None
+
+    @property
+    def after(self) -> Standing:
+        """The asset's standing once the run is paid."""
+        return self.before.with_parts(self.parts)
+
+
+def new_run_id() -> str:
+    """128 random bits. It stands in the exported file, so it must never open anything by being known."""
+    return secrets.token_hex(16)
 
 
 def standing(connection: Connection, asset: Asset) -> Standing:
@@ -83,6 +108,8 @@ def reserve(
     priced = [cost_parts(asset, order.plan, order.prices) for order in orders]
     with _told_outside(orders), ledger.write() as connection:
         chain.check_not_older(connection, ledger)
+        check_not_purged(connection, asset)
+        _check_not_paid(connection, orders)
         _check_still_bound(connection, asset, mark, override)
         reason = _why_all_pay(connection, asset, mark, orders)
         parts = [for_every_label(each) if reason else each for each in priced]
@@ -106,21 +133,34 @@ def reserve(
     return done
 
 
-def check_affordable(ledger: Ledger, asset: Asset, mark: Fingerprint, orders: Sequence[Order]) -> None:
+def check_affordable(ledger: Ledger, asset: Asset, mark: Fingerprint, orders: Sequence[Order]) -> Outlook:
     """Raise the BudgetError that `reserve` would raise now; nothing is written or promised."""
     parts = [cost_parts(asset, order.plan, order.prices) for order in orders]
     with ledger.read() as connection:
-        if _why_all_pay(connection, asset, mark, orders):
+        check_not_purged(connection, asset)
+        reason = _why_all_pay(connection, asset, mark, orders)
+        if reason:
             parts = [for_every_label(each) for each in parts]
         before = standing(connection, asset)
     with _told_outside(orders):
         _check_cap(before, parts)
+    return Outlook(before, tuple(part for each in parts for part in each), reason)
 
 
-def check_affordable_when_new(asset: Asset, orders: Sequence[Order]) -> None:
+def check_affordable_when_new(asset: Asset, orders: Sequence[Order]) -> Outlook:
     """The same for an asset that is not registered yet."""
+    parts = [cost_parts(asset, order.plan, order.prices) for order in orders]
     with _told_outside(orders):
-        _check_cap(Standing(asset), [cost_parts(asset, order.plan, order.prices) for order in orders])
+        _check_cap(Standing(asset), parts)
+    return Outlook(Standing(asset), tuple(part for each in parts for part in each))
+
+
+def _check_not_paid(connection: Connection, orders: Sequence[Order]) -> None:
+    """One confirmation is one payment, however often and by however many processes it is sent."""
+    ids = [order.run_id for order in orders if order.run_id is not None]
+    paid = connection.execute(sa.select(schema.runs.c.id).where(schema.runs.c.id.in_(ids))).scalar() if ids else None
+    if paid is not None:
+        raise BudgetError(f"this run is paid already, as {paid}; resume it, or prepare another one.")
 
 
 def _check_still_bound(connection: Connection, asset: Asset, mark: Fingerprint, override: Override | None) -> None:
@@ -141,7 +181,7 @@ def _why_all_pay(connection: Connection, asset: Asset, mark: Fingerprint, orders
     return f"{moved} rows carry another label than when the asset was first charged" if moved else None
 
 
-class _OverTheCapError(Exception):
+class _OverTheCap(Exception):
     """Leaves the transaction first, since the search for smaller plans takes a while and the ledger is locked."""
 
     def __init__(self, before: Standing, labels: Sequence[str], parts: Sequence[Sequence[CostPart]]) -> None:
@@ -153,13 +193,15 @@ class _OverTheCapError(Exception):
 def _told_outside(orders: Sequence[Order]) -> Iterator[None]:
     try:
         yield
-    except _OverTheCapError as over:
-        raise BudgetError(refusal(over.before, over.labels, [order.plan for order in orders], over.parts)) from None
+    except _OverTheCap as over:
+        plans_asked = [order.plan for order in orders]
+        calibrated = any(order.request.epsilon is not None for order in orders)
+        raise refusal(over.before, over.labels, plans_asked, over.parts, calibrated=calibrated) from None
 
 
 def _check_cap(before: Standing, parts: Sequence[Sequence[CostPart]]) -> None:
     if labels := labels_over(before, [part for each in parts for part in each]):
-        raise _OverTheCapError(before, labels, parts)
+        raise _OverTheCap(before, labels, parts)
 
 
 def _insert(
@@ -173,7 +215,7 @@ def _insert(
     actor: str,
     reason: str | None,
 ) -> Reservation:
-    run_id = secrets.token_hex(16)
+    run_id = order.run_id or new_run_id()
     when = chain.now()
     run: dict[str, Any] = {
         "id": run_id,

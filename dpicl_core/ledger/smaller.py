@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 from dpicl_core import accounting
-from dpicl_core.errors import ConfigError
+from dpicl_core.errors import BudgetError, ConfigError
 from dpicl_core.ledger import filters
 from dpicl_core.ledger.assets import Asset
 from dpicl_core.ledger.costs import CostPart, Standing, labels_over
@@ -16,24 +17,64 @@ from dpicl_core.values import GenerationPlan
 
 _SMALLEST_EPSILON = 0.01
 _DELTA_OF_NOBODY = 0.0
+_NOTHING_FITS = "No smaller plan of this kind fits any more; runs on public text alone still cost nothing."
 
 
 @dataclass(frozen=True, slots=True)
 class SmallerPlan:
-    """One change that makes a run fit: shots, tokens (each demonstration) or epsilon, and the largest that does."""
+    """One change that makes a run fit: shots, tokens (each demonstration) or epsilon, and the largest that does.
+
+    epsilon: where the noise follows from a requested epsilon, the one to ask for together with fewer shots or tokens;
+    with the old one the noise would only shrink. None where the request may stay as it is.
+    """
 
     setting: Literal["shots", "tokens", "epsilon"]
     largest: float
+    epsilon: float | None = None
+
+    def plain(self) -> str:
+        """As a person says it."""
+        count = f"{self.largest:g} demonstration{'s' if self.largest > 1 else ''}"
+        words = {
+            "shots": count,
+            "tokens": f"at most {self.largest:g} tokens each",
+            "epsilon": f"epsilon {self.largest:g}",
+        }
+        return words[self.setting] + ("" if self.epsilon is None else f" at epsilon {self.epsilon:g}")
 
     def words(self) -> str:
-        """As an option of the command line."""
-        return f"--{self.setting} {self.largest:g}"
+        """As options of the command line."""
+        option = f"--{self.setting} {self.largest:g}"
+        return option if self.epsilon is None else f"{option} with --epsilon {self.epsilon:g}"
+
+
+class OverTheCapError(BudgetError):
+    """A refusal by the cap. facts: what is left and what was asked, in words. options: what would fit instead."""
+
+    def __init__(self, facts: str, options: Sequence[SmallerPlan], otherwise: str = "") -> None:
+        offered = "These would fit: " + ", or ".join(option.words() for option in options) + "." if options else ""
+        super().__init__(facts + (offered or otherwise))
+        self.facts, self.options, self.otherwise = facts, tuple(options), otherwise
+
+    def plain(self) -> str:
+        """The refusal without the command line's options."""
+        if not self.options:
+            return self.facts + _NOTHING_FITS
+        return self.facts + "These would fit: " + ", or ".join(option.plain() for option in self.options) + "."
+
+    def __reduce__(self) -> tuple[type[OverTheCapError], tuple[str, tuple[SmallerPlan, ...], str]]:
+        return type(self), (self.facts, self.options, self.otherwise)
 
 
 def refusal(
-    before: Standing, labels: Sequence[str], plans: Sequence[GenerationPlan], parts: Sequence[Sequence[CostPart]]
-) -> str:
-    """The sentence for a run, or for several together, that would go over the cap."""
+    before: Standing,
+    labels: Sequence[str],
+    plans: Sequence[GenerationPlan],
+    parts: Sequence[Sequence[CostPart]],
+    *,
+    calibrated: bool,
+) -> OverTheCapError:
+    """The refusal of a run, or of several together, that would go over the cap; calibrated as in smaller_plans."""
     asset = before.asset
     worst = max(labels, key=before.spent)
     subject = "this run" if len(plans) == 1 else f"these {len(plans)} runs together"
@@ -48,29 +89,37 @@ def refusal(
     if asset.rule == "sum" and before.delta_left(worst) < max(part.delta for each in parts for part in each):
         sentence += f"Of delta, {before.delta_left(worst):.3g} is left, so ask for a smaller --delta. "
     if len(plans) > 1:
-        return sentence + "Run fewer mechanisms, or ask for a smaller --epsilon."
-    options = smaller_plans(before, plans[0], parts[0])
-    if not options:
-        return sentence + "No smaller plan of this kind fits any more; runs on public text alone still cost nothing."
-    return sentence + "These would fit: " + ", or ".join(option.words() for option in options) + "."
+        return OverTheCapError(sentence, (), "Run fewer mechanisms, or ask for a smaller --epsilon.")
+    options = smaller_plans(before, plans[0], parts[0], calibrated=calibrated)
+    return OverTheCapError(sentence, options, _NOTHING_FITS)
 
 
-def smaller_plans(before: Standing, plan: GenerationPlan, parts: Sequence[CostPart]) -> list[SmallerPlan]:
+def smaller_plans(
+    before: Standing, plan: GenerationPlan, parts: Sequence[CostPart], *, calibrated: bool = False
+) -> list[SmallerPlan]:
     """The largest number of shots with the same noise, of tokens with the same noise, and the largest epsilon.
 
-    Each changes one setting and leaves the others; a setting without a value that fits is left out.
+    A setting without a value that fits is left out. calibrated: the noise follows from a requested epsilon, so fewer
+    shots or tokens are offered with the epsilon that leaves the noise as it is.
     """
     found = []
+    asset = before.asset
 
     def fits(candidate: Sequence[CostPart]) -> bool:
         return not labels_over(before, candidate)
 
-    shots = _largest(lambda count: fits(_with_shots(before.asset, plan, parts, count)), len(plan.target_labels) - 1)
+    def offer(setting: Literal["shots", "tokens"], count: int, candidate: Sequence[CostPart]) -> None:
+        same_charges = {part.charge for part in candidate} <= {part.charge for part in parts}
+        epsilon = None if same_charges or not calibrated else _epsilon_at_most(candidate)
+        if same_charges or not calibrated or epsilon is not None:
+            found.append(SmallerPlan(setting, count, epsilon))
+
+    shots = _largest(lambda count: fits(_with_shots(asset, plan, parts, count)), len(plan.target_labels) - 1)
     if shots:
-        found.append(SmallerPlan("shots", shots))
-    tokens = _largest(lambda count: fits(_with_tokens(before.asset, plan, parts, count)), plan.tokens - 1)
+        offer("shots", shots, _with_shots(asset, plan, parts, shots))
+    tokens = _largest(lambda count: fits(_with_tokens(asset, plan, parts, count)), plan.tokens - 1)
     if tokens >= plan.min_tokens:
-        found.append(SmallerPlan("tokens", tokens))
+        offer("tokens", tokens, _with_tokens(asset, plan, parts, tokens))
     epsilon = _largest_epsilon(before, parts)
     if epsilon is not None:
         found.append(SmallerPlan("epsilon", epsilon))
@@ -120,6 +169,7 @@ def _rescaled(asset: Asset, part: CostPart, tokens: int, noise: float = 1.0) -> 
     return replace(part, charge=charge, epsilon=_epsilon_of(charge, part.delta))
 
 
+@lru_cache(maxsize=256)
 def _epsilon_of(charge: accounting.Charge, delta: float) -> float:
     return accounting.epsilon_tight(
         charge.spec, sampling_rate=charge.sampling_rate, composed_tokens=charge.composed_tokens, delta=delta
@@ -137,11 +187,12 @@ def _largest_epsilon(before: Standing, parts: Sequence[CostPart]) -> float | Non
         return None
     if noise is None:
         return None
-    epsilons = [
-        _epsilon_of(_rescaled(before.asset, part, part.charge.composed_tokens, noise).charge, part.delta)
-        for part in parts
-        if part.delta > _DELTA_OF_NOBODY
-    ]
+    return _epsilon_at_most([_rescaled(before.asset, part, part.charge.composed_tokens, noise) for part in parts])
+
+
+def _epsilon_at_most(parts: Sequence[CostPart]) -> float | None:
+    """An epsilon that calibrates every part to at least the noise that it has here."""
+    epsilons = [_epsilon_of(part.charge, part.delta) for part in parts if part.delta > _DELTA_OF_NOBODY]
     return _rounded_down(min(epsilons, default=0.0))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -86,6 +86,27 @@ def reading_of(connection: Connection, run: StoredRun) -> tuple[str, str, str | 
     return row.text_column, row.label_column, row.person_column
 
 
+def open_runs(connection: Connection, *, file_hash: str, asset_ids: Sequence[str]) -> list[tuple[StoredRun, bool, str]]:
+    """Runs of a file, or of these assets, that may still go on, newest first.
+
+    Each with whether it was paid for with this very file, and the time (ISO 8601) of what was last stored of it.
+    """
+    query = (
+        sa.select(schema.runs.c.id, schema.files.c.file_hash)
+        .join(schema.files, schema.files.c.id == schema.runs.c.file_id)
+        .where(
+            schema.runs.c.state.in_(OPEN_STATES),
+            sa.or_(schema.files.c.file_hash == file_hash, schema.runs.c.asset_id.in_(asset_ids)),
+        )
+        .order_by(schema.runs.c.created_at.desc(), schema.runs.c.id)
+    )
+    found = []
+    for run_id, known in connection.execute(query).all():
+        last = sa.select(sa.func.max(schema.events.c.at)).where(schema.events.c.run_id == run_id)
+        found.append((stored_run(connection, run_id), known == file_hash, str(connection.execute(last).scalar_one())))
+    return found
+
+
 def start(ledger: Ledger, run_id: str, *, actor: str) -> tuple[str, StoredRun]:
     """Make this attempt the only one that may commit tokens; its id, and the run with what it has so far.
 
@@ -155,16 +176,18 @@ def _commit_token(
     )
 
 
-def stop(ledger: Ledger, run_id: str, attempt: str | None, reason: str, *, actor: str) -> None:
+def stop(ledger: Ledger, run_id: str, attempt: str | None, reason: str, *, actor: str) -> bool:
     """Record that an attempt ended early, with a reason that holds no private text; the run may be resumed.
 
-    attempt: None for whichever was running, where its process is known to be gone.
+    attempt: None for whichever was running, where its process is known to be gone. False where no run of that id was
+    ever paid; the question waits for a payment that a dead process had sent, so the answer stands.
     """
     with ledger.write() as connection:
-        run = connection.execute(sa.select(schema.runs).where(schema.runs.c.id == run_id)).mappings().one()
-        if run["state"] == "running" and attempt in (None, run["runner"]):
+        run = connection.execute(sa.select(schema.runs).where(schema.runs.c.id == run_id)).mappings().first()
+        if run is not None and run["state"] == "running" and attempt in (None, run["runner"]):
             values = {"state": "stopped", "runner": None, "reason": reason}
             _change(connection, ledger, run_id, "stopped", values, actor=actor, details={"reason": reason})
+    return run is not None
 
 
 def finish(ledger: Ledger, run_id: str, attempt: str, *, actor: str) -> str:
@@ -207,11 +230,24 @@ def record_decision(
     details: public or released values alone; never a private text.
     """
     with ledger.write() as connection:
-        if run_id is not None:
-            asset_id = str(
-                connection.execute(sa.select(schema.runs.c.asset_id).where(schema.runs.c.id == run_id)).scalar_one()
-            )
-        chain.append(connection, ledger, decision, actor=actor, asset_id=asset_id, run_id=run_id, details=details)
+        append_decision(connection, ledger, decision, actor=actor, run_id=run_id, asset_id=asset_id, details=details)
+
+
+def append_decision(
+    connection: Connection,
+    ledger: Ledger,
+    decision: Decision,
+    *,
+    actor: str,
+    run_id: str | None = None,
+    asset_id: str | None = None,
+    details: Mapping[str, Any] | None = None,
+) -> None:
+    """record_decision inside a transaction of the caller's, so that several are recorded together or not at all."""
+    if run_id is not None:
+        query = sa.select(schema.runs.c.asset_id).where(schema.runs.c.id == run_id)
+        asset_id = str(connection.execute(query).scalar_one())
+    chain.append(connection, ledger, decision, actor=actor, asset_id=asset_id, run_id=run_id, details=details)
 
 
 def _change(

@@ -80,8 +80,11 @@ def _walk(connection: Connection, ledger: Ledger, problems: list[str]) -> tuple[
         if not hmac.compare_digest(code, str(event["mac"])):
             problems.append(f"event {seq} ({event['kind']} at {event['at']}) was changed, or the one before it")
         before, expected_seq = str(event["mac"]), seq + 1
-        with_facts = _facts(str(event["payload"]))
-        vouched.update(with_facts)
+        for place, digest in _facts(str(event["payload"])):
+            if digest == chain.REMOVED:
+                vouched.pop(place, None)
+            else:
+                vouched[place] = digest
     head = connection.execute(sa.select(schema.head)).mappings().one()
     code = head_code(ledger.identity, str(head["ledger_id"]), int(head["events"]), str(head["last_mac"]))
     if not hmac.compare_digest(code, str(head["head_mac"])):

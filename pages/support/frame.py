@@ -9,7 +9,8 @@ import streamlit as st
 
 from dpicl_core.errors import DPICLError
 from dpicl_core.values import PrivacyUnit
-from pages.support import keep
+from pages.support import keep, retention
+from pages.support.asset import left_line
 from pages.support.choices import DEFAULT_EPSILON, choices_of
 from pages.support.guard import guarded
 from pages.support.state import Studio, registry, studio
@@ -19,7 +20,14 @@ from pages.support.words import ABOUT, HELP, TITLES
 MENU = {"About": ABOUT}
 _ASSETS = Path(__file__).resolve().parent.parent.parent / "assets"
 _STYLE, _ICON = _ASSETS / "studio.css", _ASSETS / "icon.png"
-_STEPS = (("pages/data.py", "1 Data"), ("pages/plan.py", "2 Plan"), ("pages/generate.py", "3 Generate"))
+_STEPS = (
+    ("pages/data.py", "1 Data"),
+    ("pages/plan.py", "2 Plan"),
+    ("pages/generate.py", "3 Generate"),
+    ("pages/vet.py", "4 Vet and export"),
+    ("pages/ledger.py", "Ledger"),
+    ("pages/verify.py", "Verify"),
+)
 
 
 def configure() -> None:
@@ -37,6 +45,7 @@ def show(screen: Callable[[], None]) -> None:
     registry()
     st.html(_STYLE)
     _header(studio())
+    retention.watch()
     guarded(screen)()
 
 
@@ -64,20 +73,13 @@ def choices_line(state: Studio) -> str:
 
 
 def cost_line(state: Studio) -> str:
-    """What this run costs and what the session has spent."""
-    spent = session_spent(state)
-    total = f"spent by this session's runs so far: {number(spent)}" if spent else "nothing spent in this session yet"
+    """What this run costs at most, and what is left of the table's data asset."""
     if state.dataset is None:
-        return f"Privacy loss epsilon: {total}."
+        return "Privacy loss epsilon: nothing is chosen yet."
+    left = left_line()
     try:
         plan = choices_of(state).plan
         epsilon = float(keep.value("plan_epsilon", DEFAULT_EPSILON)) if plan.mechanism.reads_private_rows else 0.0
     except DPICLError:
-        return f"Privacy loss epsilon: this plan has no price yet; {total}."
-    return f"Privacy loss epsilon: this run at most {number(epsilon)}; {total}."
-
-
-def session_spent(state: Studio) -> float:
-    """Sum of the tight epsilons of this session's runs that began: adding is always valid."""
-    runs = [registry().snapshot(run_id) for run_id in state.own_runs]
-    return sum(run.epsilon_tight for run in runs if run is not None and run.spends)
+        return f"Privacy loss epsilon: this plan has no price yet; {left}."
+    return f"Privacy loss epsilon: this run at most {number(epsilon)}; {left}."

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import html
+import re
 
 import streamlit as st
 
+from pages.support.words import OPTIONS
+
 SHOWN_CHARACTERS = 4000
+_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 
 
 def plain(text: str, *, help: str | None = None) -> None:
@@ -24,12 +28,17 @@ def refusal(sentence: str) -> None:
     """A refusal: icon, the word, then the sentence as plain text (it may name a file, a column or a label)."""
     with st.container(border=True, key=f"refusal_{abs(hash(sentence))}"):
         st.markdown(":material/block: **Refused**")
-        plain(sentence)
+        plain(in_screen_words(sentence))
+
+
+def in_screen_words(sentence: str) -> str:
+    """A sentence of the engine with the screens' names in place of the command line's options."""
+    return _OPTION.sub(lambda found: OPTIONS.get(found.group(), found.group()), sentence)
 
 
 def warning(sentence: str, *, level: str = "Look at this") -> None:
     """A warning, in the same plain way."""
-    with st.container(horizontal=True, gap="small", vertical_alignment="top"):
+    with st.container(horizontal=True, gap="small", vertical_alignment="top", wrap=False):
         st.markdown(":material/warning:", width="content")
         st.text(f"{level}: {sentence}", width="stretch")
 

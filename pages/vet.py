@@ -1,0 +1,181 @@
+"""Vet and export: look at every released text, decide, sign, and take the files. Runs are found in the ledger."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpicl_core.documents import SELECTION_FROM_RELEASED, SELECTION_INFORMED, DemonstrationsDocument
+from dpicl_core.ledger import OPEN_STATES, RunLine, run_lines
+from dpicl_core.sign_off import VettableRun, another_try, sign, sign_offs, vettable_run
+from dpicl_core.vetting import Decision, summary
+from dpicl_core.vetting.decisions import LONGEST_JUSTIFICATION, LONGEST_NAME
+from pages.support import frame, keep
+from pages.support.badges import onward
+from pages.support.decisions import card, decision_on, lacks
+from pages.support.guard import guarded
+from pages.support.signed import certificate_words, downloads
+from pages.support.state import ledger
+from pages.support.text import count, number, plain, warning
+from pages.support.words import TITLES
+
+PARAMETER = "of"
+"""In the address: the run's id in the ledger. It opens released texts alone."""
+
+LISTED_RUNS = 200
+_SIGNED = "vet_signed"
+_SEEN = "vet_seen_address"
+
+
+def screen() -> None:
+    """The whole screen."""
+    st.title("Vet and export", anchor=False)
+    with ledger().read() as connection:
+        ended = [line for line in run_lines(connection, limit=LISTED_RUNS) if line.state not in OPEN_STATES]
+    if not ended:
+        _teach()
+        return
+    run = vettable_run(ledger(), _choice(ended))
+    st.markdown(
+        "Look at every text, decide, and sign. The checks read released texts alone, so they cost nothing. "
+        "What you write here leaves with the file or stays in the ledger: put nothing of a private row into it."
+    )
+    _facts(run)
+    prices = {
+        label: another_try(ledger(), run.stored, label) for label in {d.label for d in run.document.demonstrations}
+    }
+    for at, shown in enumerate(run.document.demonstrations, start=1):
+        card(run, at, prices[shown.label])
+    _signature(run)
+    _files(run)
+
+
+def _teach() -> None:
+    st.markdown(
+        "Here you will look at every text of a run that has ended, approve, reject or edit it, and sign the file that "
+        "leaves. There is no such run in the ledger yet."
+    )
+    onward("pages/data.py", "Go to Data")
+
+
+def _choice(ended: list[RunLine]) -> str:
+    """The run on the screen: that of the address when it changes, else the chosen one, else the newest."""
+    names = {line.id: _name(line) for line in ended}
+    asked = st.query_params.get(PARAMETER)
+    if asked in names and asked != st.session_state.get(_SEEN):
+        keep.put(vet_run=asked)
+    st.session_state[_SEEN] = asked
+    if keep.value("vet_run") not in names:
+        keep.put(vet_run=ended[0].id)
+    st.selectbox("Run", list(names), format_func=names.__getitem__, key=keep.ready("vet_run"))
+    keep.note("vet_run")
+    return str(keep.value("vet_run"))
+
+
+def _name(line: RunLine) -> str:
+    state = "finished" if line.state == "finished" else "closed early"
+    return (
+        f"{line.created_at[:16].replace('T', ' ')} UTC · {line.asset} · {TITLES.get(line.mechanism, line.mechanism)} · "
+        f"epsilon {number(line.epsilon)} · {state} · {line.id[:6]}"
+    )
+
+
+def _facts(run: VettableRun) -> None:
+    guarantee = run.document.guarantee
+    plain(
+        f"{count(len(run.document.demonstrations), 'text')} for {run.stored.plan.task.title}. Spent: epsilon "
+        f"{number(guarantee.epsilon.tight)} at delta {guarantee.delta:g} from data asset {run.asset.name}, by "
+        f"{run.stored.actor}."
+    )
+    for line in run.document.shortfalls:
+        warning(line)
+    with ledger().read() as connection:
+        signed = sign_offs(connection, run.stored.id)
+    if signed:
+        last = signed[-1]
+        plain(
+            f"Signed before: {count(len(signed), 'time')}, last by {last.actor} on {last.at[:10]}. You may sign again."
+        )
+
+
+def _signature(run: VettableRun) -> None:
+    numbers = range(1, len(run.document.demonstrations) + 1)
+    with st.container(border=True, key="vet_signature"):
+        st.subheader("Signature", anchor=False)
+        _selection(run)
+        st.text_input("Reviewer's name", key=keep.ready("vet_reviewer", ""), max_chars=LONGEST_NAME)
+        justification = f"vet_{run.stored.id}_why"
+        st.text_area(
+            "Why this privacy loss is justified",
+            key=keep.ready(justification, ""),
+            max_chars=LONGEST_JUSTIFICATION,
+            height=100,
+            help="It stands on the certificate: why epsilon is not smaller, and what the texts are needed for.",
+        )
+        keep.note("vet_reviewer", justification)
+        missing = [words for at in numbers if (words := lacks(run, at))]
+        missing += [] if str(keep.value("vet_reviewer") or "").strip() else ["the reviewer's name is blank"]
+        missing += [] if str(keep.value(justification) or "").strip() else ["the justification is blank"]
+        st.button(
+            "Sign and make the file",
+            type="primary",
+            key="vet_sign",
+            icon=":material/draw:",
+            disabled=bool(missing),
+            on_click=_sign,
+            args=(run, justification),
+        )
+        if missing:
+            plain(f"Before you can sign: {'; '.join(missing[:4])}{' ...' if len(missing) > 4 else ''}.")
+
+
+def _selection(run: VettableRun) -> None:
+    """What the file will say about the choice, from the ledger's record of what was opened."""
+    if not run.views:
+        plain(f"selection: {SELECTION_FROM_RELEASED}")
+        return
+    warning(f"selection: {SELECTION_INFORMED}. The ledger records that this was opened before:")
+    for view in run.views[:5]:
+        plain(f"{view.at[:16].replace('T', ' ')} UTC: {view.view}")
+    if len(run.views) > 5:
+        plain(f"and {len(run.views) - 5} more")
+
+
+@guarded
+def _sign(run: VettableRun, justification: str) -> None:
+    decisions = _decisions(run)
+    if decisions is None:
+        return
+    document = sign(
+        ledger(),
+        run.stored.id,
+        decisions,
+        reviewer=str(keep.value("vet_reviewer") or ""),
+        justification=str(keep.value(justification) or ""),
+    )
+    st.session_state[_SIGNED] = {**st.session_state.get(_SIGNED, {}), run.stored.id: (document, decisions)}
+
+
+def _decisions(run: VettableRun) -> tuple[Decision, ...] | None:
+    found = [decision_on(run, at) for at in range(1, len(run.document.demonstrations) + 1)]
+    return None if None in found else tuple(each for each in found if each is not None)
+
+
+def _files(run: VettableRun) -> None:
+    """The signed file of this session, if there is one."""
+    kept: tuple[DemonstrationsDocument, tuple[Decision, ...]] | None
+    kept = st.session_state.get(_SIGNED, {}).get(run.stored.id)
+    if kept is None:
+        return
+    document, decisions = kept
+    assert document.vetting is not None
+    with st.container(border=True, key="vet_files"):
+        st.subheader("The signed file", anchor=False)
+        plain(f"{document.vetting.reviewer}: {summary(document.vetting)}; selection: {document.vetting.selection}.")
+        if _decisions(run) != decisions:
+            warning("you have changed a decision since; sign again to have the change in the file.")
+        downloads(document, ledger())
+        with st.expander("Read the certificate"):
+            certificate_words(document)
+
+
+frame.show(screen)
