@@ -24,7 +24,8 @@ from dpicl_core.language_model.protocol import LanguageModel, ModelInfo, restric
 from dpicl_core.prompt_tokens import PromptEncoder
 from dpicl_core.randomness import RandomSource
 from dpicl_core.specs import MechanismSpec, TangGaussianSpec, TangNoisyMaxSpec
-from dpicl_core.token_inputs import TokenInputs, draw_subsets
+from dpicl_core.subsets import Subsets
+from dpicl_core.token_inputs import TokenInputs
 from dpicl_core.values import Example, GenerationPlan, Pool, Price, Task, TokenPrompt
 
 LABEL = "Note"
@@ -215,11 +216,11 @@ def vocabulary_from_a_private_row() -> Iterator[None]:
         model: LanguageModel,
         label: str,
         released: Sequence[int],
-        pool: Pool,
+        subsets: Subsets,
         *,
         rng: RandomSource,
     ) -> TokenInputs:
-        prompts = [encoder.private(examples, label, released) for examples in draw_subsets(plan, pool, rng=rng)]
+        prompts = [encoder.private(subset.examples, label, released) for subset in subsets.draw(rng=rng)]
         logits = model.public_logits(prompts[0])
         candidates = candidate_ids(logits, plan.vocabulary, model.tokenizer.forbidden_ids)
         public = public_vector(logits, candidates)

@@ -9,12 +9,25 @@ import errno
 import sys
 from collections.abc import Sequence
 
-from dpicl_core.cli import account, compare, data, export, generate, ledger, model, rehearse, tasks, verify
+from dpicl_core.cli import (
+    account,
+    compare,
+    data,
+    evaluate,
+    export,
+    generate,
+    ledger,
+    model,
+    rehearse,
+    tasks,
+    verify,
+    vet,
+)
 from dpicl_core.cli.parsing import USAGE_ERROR, HelpFormatter, OneSentenceParser
 from dpicl_core.errors import DPICLError
 
 INTERRUPTED = 130
-COMMANDS = (generate, account, data, rehearse, compare, verify, export, ledger, tasks, model)
+COMMANDS = (generate, account, data, rehearse, compare, vet, verify, evaluate, export, ledger, tasks, model)
 
 
 def build_parser() -> OneSentenceParser:

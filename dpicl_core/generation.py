@@ -1,11 +1,12 @@
 """The token loop: one generator of released events. Every private value lives and dies inside one step.
 
-Demonstrations advance side by side; each draws its own units afresh at each of its tokens, since a shared draw
-would break the amplification by sampling that the price relies on.
+Demonstrations advance together, in one call of the model where it offers a session; each makes its own draw afresh at
+each of its tokens, since a shared draw would break the amplification by sampling that the price relies on.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -21,11 +22,13 @@ from dpicl_core.events import (
     TokenReleased,
 )
 from dpicl_core.language_model.protocol import LanguageModel
+from dpicl_core.language_model.sessions import open_session
 from dpicl_core.mechanisms import TokenOutcome, release_token
 from dpicl_core.prompt_tokens import PromptEncoder
 from dpicl_core.randomness import RandomSource
+from dpicl_core.subsets import Subset, Subsets, subsets_of
 from dpicl_core.texts import demonstration_text
-from dpicl_core.token_inputs import TokenInputs, token_inputs
+from dpicl_core.token_inputs import Asked, StepInputs, TokenInputs, session_size, token_inputs
 from dpicl_core.values import GenerationPlan, Pool, Price
 
 Observer = Callable[[StewardDiagnostics], None]
@@ -64,7 +67,7 @@ def generate(
     price_of = {price.label: price for price in prices}
     _check_prices(plan, price_of, pools)
     encoder = PromptEncoder(plan.task, model.tokenizer, plan.record_tokens)
-    step = _TokenStep(plan, encoder, model, rng, observe)
+    step = _TokenStep(plan, encoder, model, pools, price_of, rng)
     drafts = [_Draft(index, label) for index, label in enumerate(plan.target_labels)]
     yield RunStarted(plan.target_labels, tuple(prices), rng.private)
     finished: dict[int, DemonstrationFinished] = {}
@@ -76,13 +79,14 @@ def generate(
             finished[draft.index] = _finish(draft, draft.ended_by, model)
             yield finished[draft.index]
     for _ in range(plan.tokens):
-        for draft in drafts:
-            if draft.ended_by is not None:
-                continue
-            pool_label = None if plan.task.open_labels else draft.label
-            token = step.run(draft, price_of[pool_label], pools[pool_label])
+        active = [draft for draft in drafts if draft.ended_by is None]
+        inputs = step.inputs(active)
+        for draft in active:
+            token, seen = step.release(draft, price_of[_pool_label(plan, draft)], inputs)
             if commit is not None:
                 commit(token)
+            if observe is not None:
+                observe(seen)
             _append(draft, token, plan.tokens)
             yield token
             if draft.ended_by is not None:
@@ -92,26 +96,53 @@ def generate(
 
 
 class _TokenStep:
-    """Everything that happens between two commits, for one demonstration."""
+    """Everything that happens between two commits."""
 
     def __init__(
         self,
         plan: GenerationPlan,
         encoder: PromptEncoder,
         model: LanguageModel,
+        pools: Mapping[str | None, Pool],
+        price_of: Mapping[str | None, Price],
         rng: RandomSource,
-        observe: Observer | None,
     ) -> None:
         self._plan = plan
         self._encoder = encoder
         self._model = model
         self._rng = rng
-        self._observe = observe
+        reads = plan.mechanism.reads_private_rows
+        # Fixed groups are put together here, once for all demonstrations of a pool, and anew when a run is resumed.
+        self._subsets: dict[str | None, Subsets] = {
+            label: subsets_of(plan, pools[label], rng=rng) for label in plan.pool_labels() if reads
+        }
+        size = session_size(plan, encoder, {label: price.pool_units for label, price in price_of.items()})
+        session = open_session(model, size)
+        self._together = None if session is None else StepInputs(plan, encoder, model, session)
 
-    def run(self, draft: _Draft, price: Price, pool: Pool) -> TokenReleased:
+    def inputs(self, drafts: Sequence[_Draft]) -> Iterator[TokenInputs]:
+        """What the mechanism sees of each draft's next token: all from one call, or one by one as they are taken."""
+        asked = [self._asked(draft) for draft in drafts]
+        if self._together is not None:
+            found = self._together.of(asked, rng=self._rng)
+            while found:  # a row is forgotten as soon as it is used
+                yield found.pop(0)
+            return
+        for each in asked:
+            yield token_inputs(
+                self._plan, self._encoder, self._model, each.label, each.released, each.subsets, rng=self._rng
+            )
+
+    def _asked(self, draft: _Draft) -> Asked:
+        pool = _pool_label(self._plan, draft)
+        return Asked(draft.index, draft.label, tuple(draft.token_ids), pool, self._subsets.get(pool, _NO_SUBSETS))
+
+    def release(
+        self, draft: _Draft, price: Price, inputs: Iterator[TokenInputs]
+    ) -> tuple[TokenReleased, StewardDiagnostics]:
         """One release, whole; a failure inside is reported by its kind alone, since its message may hold a row."""
         try:
-            return self._release(draft, price, pool)
+            return self._release(draft, price, next(inputs))
         except DPICLError:
             raise
         except MemoryError:
@@ -125,19 +156,16 @@ class _TokenStep:
                 "text. The run has stopped and what it reserved stays spent."
             ) from None
 
-    def _release(self, draft: _Draft, price: Price, pool: Pool) -> TokenReleased:
-        """Draw, ask the model, add noise, and return the whole release at once."""
+    def _release(self, draft: _Draft, price: Price, seen: TokenInputs) -> tuple[TokenReleased, StewardDiagnostics]:
+        """Add noise, and return the whole release at once, with what the steward may look at once it is committed."""
         plan, tokenizer = self._plan, self._model.tokenizer
-        seen = token_inputs(plan, self._encoder, self._model, draft.label, draft.token_ids, pool, rng=self._rng)
         outcome = release_token(price.mechanism, seen.rows, seen.public, rng=self._rng)
         choice = outcome.choice
         if plan.selection.sample and outcome.vector is not None:
             choice = select_from(outcome.vector, plan.selection, rng=self._rng)
         position = len(draft.token_ids)
-        if self._observe is not None:
-            self._observe(_diagnostics(draft.index, position, seen, outcome))
         token_id = int(seen.candidates[choice])
-        return TokenReleased(
+        token = TokenReleased(
             demonstration=draft.index,
             position=position,
             token_id=token_id,
@@ -145,6 +173,21 @@ class _TokenStep:
             trace=outcome.trace,
             ends=token_id in tokenizer.ending_ids,
         )
+        return token, _diagnostics(draft.index, position, seen, outcome)
+
+
+class _NoSubsets:
+    """Stands for the draws of a mechanism that reads no private row."""
+
+    def draw(self, *, rng: RandomSource) -> list[Subset]:
+        raise ConfigError("this mechanism reads no private row, so none may be drawn for it.")
+
+
+_NO_SUBSETS = _NoSubsets()
+
+
+def _pool_label(plan: GenerationPlan, draft: _Draft) -> str | None:
+    return None if plan.task.open_labels else draft.label
 
 
 def _diagnostics(demonstration: int, position: int, seen: TokenInputs, outcome: TokenOutcome) -> StewardDiagnostics:
@@ -190,6 +233,12 @@ def _check_prices(plan: GenerationPlan, price_of: Mapping[str | None, Price], po
         if (
             type(price.mechanism) is not type(plan.mechanism)
             or price.composed_tokens != plan.composed_tokens(label)
-            or (price.mechanism.reads_private_rows and price.pool_units > len(pool))
+            or (price.mechanism.reads_private_rows and not _rate_covers(plan, price, pool))
         ):
             raise ConfigError(f"the price of {name} was made for another plan; price this plan before generating.")
+
+
+def _rate_covers(plan: GenerationPlan, price: Price, pool: Pool) -> bool:
+    """Whether the rate that was paid for is that of the plan's own way to draw, in a pool at most as large as this."""
+    paid = plan.sampling_rate(price.pool_units)
+    return price.pool_units <= len(pool) and math.isclose(price.sampling_rate, paid, rel_tol=1e-12)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from dpicl_core.errors import ConfigError
+from dpicl_core.sampling import Grouping
 from dpicl_core.specs import (
     AdaDPSynSpec,
     AnchoredSpec,
@@ -25,6 +26,10 @@ DEFAULT_NOISE_SPLIT = (0.03, 0.94, 0.03)
 means take 0.86 to 0.97."""
 
 DEFAULT_VOCABULARY = 100
+
+DEFAULT_GROUPING = Grouping.FIXED
+"""Costs the same where N divides the pool and little more elsewhere, and saves most of the work in pools of a few
+hundred rows (docs/performance.md)."""
 
 MECHANISM_TEMPLATES: dict[str, MechanismSpec] = {
     spec.name: spec
@@ -61,6 +66,7 @@ def plan_for(
     unit: PrivacyUnit = PrivacyUnit.ROW,
     selection: Selection | None = None,
     label_bounds: Mapping[str, int] | None = None,
+    grouping: Grouping = DEFAULT_GROUPING,
 ) -> GenerationPlan:
     """A plan with the task's defaults where nothing is given; units and bounds as in GenerationPlan."""
     length = task.tokens if tokens is None else tokens
@@ -77,6 +83,7 @@ def plan_for(
         unit=unit,
         selection=selection or Selection(),
         label_bounds=None if label_bounds is None else tuple(label_bounds.items()),
+        grouping=grouping,
     )
 
 
@@ -126,7 +133,7 @@ def _price_pool(
     if epsilon is not None and spec.noise_multipliers():
         spec = accounting.calibrate(
             spec,
-            sampling_rate=plan.units_per_token / units,
+            sampling_rate=plan.sampling_rate(units),
             composed_tokens=composed,
             delta=delta,
             epsilon=epsilon,
@@ -139,6 +146,7 @@ def _price_pool(
         units_per_token=plan.units_per_token,
         composed_tokens=composed,
         delta=delta,
+        group_size=plan.group_size,
     )
 
 
@@ -161,8 +169,13 @@ def _price_by_declared_bounds(
             delta=delta,
             epsilon=epsilon,
             accountant=accountant,
+            group_size=plan.group_size,
         )
     charges = accounting.label_change_charges(
-        specs, lower_bounds=bounds, units_per_token=plan.units_per_token, composed_tokens=composed
+        specs,
+        lower_bounds=bounds,
+        units_per_token=plan.units_per_token,
+        composed_tokens=composed,
+        group_size=plan.group_size,
     )
     return accounting.price_label_change(charges, lower_bounds=bounds, delta=delta)

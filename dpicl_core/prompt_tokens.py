@@ -33,7 +33,7 @@ class PromptEncoder:
         # A cell can be megabytes long; no token holds more characters than this allows for.
         clipped = Example(example.label[: self._characters_kept], example.text[: self._characters_kept])
         ids = self._tokenizer.encode(example_text(self._task, clipped))[: self._example_cap]
-        return TokenBlock((*ids, *self._separator), self._example_cap + len(self._separator))
+        return TokenBlock((*ids, *self._separator), self.example_width)
 
     def is_cut(self, example: Example) -> bool:
         """Whether the cap cuts this example."""
@@ -45,12 +45,27 @@ class PromptEncoder:
 
     def private(self, examples: Sequence[Example], label: str, released: Sequence[int]) -> TokenPrompt:
         """The prompt of one subset of N examples."""
-        shown = (self.example(example) for example in examples)
-        return TokenPrompt((self._instruction, *shown, self._tail(label, released)))
+        return self.with_examples([tuple(map(self.example, examples))], label, released)[0]
+
+    def with_examples(
+        self, subsets: Sequence[tuple[TokenBlock, ...]], label: str, released: Sequence[int]
+    ) -> tuple[TokenPrompt, ...]:
+        """The prompts of subsets whose examples are encoded already, all for one label and text so far."""
+        tail = self._tail(label, released)
+        return tuple(TokenPrompt((self._instruction, *blocks, tail)) for blocks in subsets)
+
+    @property
+    def example_width(self) -> int:
+        """Public width of one example in tokens, its separator included."""
+        return self._example_cap + len(self._separator)
+
+    def text_width(self, label: str) -> int:
+        """Tokens of the target label and its headers, before any released token."""
+        return len(self._target(label))
 
     def tokens_at_most(self, label: str, per_subset: int, tokens: int) -> int:
         """Longest private prompt of a run, in tokens, padding included; a public number."""
-        blocks = per_subset * (self._example_cap + len(self._separator))
+        blocks = per_subset * self.example_width
         return self._instruction.width + blocks + len(self._target(label)) + tokens
 
     @property

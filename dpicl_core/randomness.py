@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -74,6 +74,22 @@ def _opendp() -> Any:
     return dp
 
 
+@lru_cache(maxsize=256)
+def _gaussian_measurement(scale: float, size: int | None) -> Any:
+    """OpenDP's Gaussian mechanism for a vector of `size`, or for one number where that is None.
+
+    It is a description without a state: each call of it draws new noise, so it may be kept. k is the grid of the noise:
+    the coarser, the faster and the looser OpenDP's own bound; at 2**-40 the loss is `granular_sensitivity`.
+    """
+    dp = _opendp()
+    number = dp.atom_domain(T=float, nan=False)
+    if size is None:
+        return dp.m.make_gaussian(number, dp.absolute_distance(T=float), scale=scale, k=GRANULARITY_LOG2)
+    return dp.m.make_gaussian(
+        dp.vector_domain(number, size=size), dp.l2_distance(T=float), scale=scale, k=GRANULARITY_LOG2
+    )
+
+
 class SecretRandomness:
     """Operating-system entropy for draws, OpenDP for noise. It has no seed and cannot be replayed."""
 
@@ -92,21 +108,10 @@ class SecretRandomness:
         return self._system.random()
 
     def gaussian_vector(self, value: Vector, scale: float) -> Vector:
-        dp = _opendp()
-        measurement = dp.m.make_gaussian(
-            dp.vector_domain(dp.atom_domain(T=float, nan=False), size=len(value)),
-            dp.l2_distance(T=float),
-            scale=scale,
-            k=GRANULARITY_LOG2,
-        )
-        return np.asarray(measurement(value.tolist()), dtype=np.float64)
+        return np.asarray(_gaussian_measurement(scale, len(value))(value.tolist()), dtype=np.float64)
 
     def gaussian(self, value: float, scale: float) -> float:
-        dp = _opendp()
-        measurement = dp.m.make_gaussian(
-            dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float), scale=scale, k=GRANULARITY_LOG2
-        )
-        return float(measurement(float(value)))
+        return float(_gaussian_measurement(scale, None)(float(value)))
 
     def noisy_max(self, scores: Vector, epsilon: float) -> int:
         dp = _opendp()

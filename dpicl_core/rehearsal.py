@@ -20,6 +20,7 @@ from dpicl_core.prompt_tokens import PromptEncoder
 from dpicl_core.pseudo_records import pseudo_pool
 from dpicl_core.randomness import RandomSource, SeededRandomness
 from dpicl_core.specs import AnchoredSpec, MechanismSpec, TangGaussianSpec
+from dpicl_core.subsets import FreshSubsets
 from dpicl_core.token_inputs import token_inputs
 from dpicl_core.values import GenerationPlan, Pool
 
@@ -201,8 +202,9 @@ def _walk(
 ) -> list[Step]:
     released: list[int] = []
     steps: list[Step] = []
+    subsets = FreshSubsets(plan, pool)
     while len(released) < plan.tokens:
-        seen = token_inputs(plan, encoder, model, label, released, pool, rng=rng)
+        seen = token_inputs(plan, encoder, model, label, released, subsets, rng=rng)
         steps.append(Step(label, seen.rows, seen.public))
         released.append(int(seen.candidates[int(np.argmax(steps[-1].noise_free))]))
         if released[-1] in model.tokenizer.ending_ids:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import secrets
-
 import streamlit as st
 
 from dpicl_core.errors import DPICLError
-from dpicl_core.jobs import rough_seconds
-from dpicl_core.runs import PrivacyRequest, prepare_run
+from dpicl_core.jobs import RunSnapshot
 from pages.support import frame
+from pages.support.badges import onward
+from pages.support.budget import budget_of_table
 from pages.support.choices import choices_of
-from pages.support.guard import guarded
+from pages.support.confirming import confirmation
 from pages.support.live import live
-from pages.support.state import change, quotes, registry, studio
-from pages.support.text import count, duration, number, plain, refusal
+from pages.support.resuming import RUN_PARAMETER, interrupted
+from pages.support.state import change, registry, studio
+from pages.support.text import refusal
 from pages.support.words import STATES, TITLES
-
-RUN_PARAMETER = "run"
 
 
 def screen() -> None:
@@ -34,19 +32,39 @@ def screen() -> None:
             _unknown_run()
     else:
         with running:
-            live(run_id, going=not snapshot.state.over)
+            live(snapshot)
         with ended:
-            if snapshot.state.over and st.button("Plan another run", key="another_run", icon=":material/replay:"):
-                _leave_run()
-                st.switch_page("pages/plan.py")
+            if snapshot.state.over:
+                _after(snapshot)
     _earlier_runs(run_id)
 
 
+def _before() -> None:
+    if studio().dataset is None:
+        st.markdown(
+            "Here you will watch the demonstrations being written, token by token, while the radius shrinks. "
+            "It needs a table and a plan first."
+        )
+        onward("pages/data.py", "Go to Data")
+        return
+    interrupted()
+    confirmation()
+    budget_of_table()
+
+
+def _after(snapshot: RunSnapshot) -> None:
+    """What can be done once a run is over; a run that was paid for and did not finish may go on."""
+    if snapshot.ledger_run_id and snapshot.record is None:
+        interrupted(only=snapshot.ledger_run_id)
+    st.button("Make another run", key="another_run", icon=":material/replay:", on_click=_leave_run)
+
+
 def _unknown_run() -> None:
-    refusal("There is no run of this address on this server: it was closed, or the server was started anew since.")
-    if st.button("Back to the plan", key="unknown_run"):
-        _leave_run()
-        st.switch_page("pages/plan.py")
+    refusal(
+        "There is no run of this address on this server: it was closed, or the server was started anew since. What it "
+        "released is in the ledger. Read its table again on Data, and Generate offers to go on where it is not over."
+    )
+    st.button("Leave this address", key="unknown_run", on_click=_leave_run)
 
 
 def _earlier_runs(shown: str | None) -> None:
@@ -94,70 +112,6 @@ def _leave_run() -> None:
     change(run_id=None)
     if RUN_PARAMETER in st.query_params:
         del st.query_params[RUN_PARAMETER]
-
-
-def _before() -> None:
-    state = studio()
-    if state.dataset is None:
-        st.markdown(
-            "Here you will watch the demonstrations being written, token by token, while the radius shrinks. "
-            "It needs a table and a plan first."
-        )
-        if st.button("Go to Data", type="primary", key="generate_to_data"):
-            st.switch_page("pages/data.py")
-        return
-    _confirmation()
-
-
-@st.fragment(run_every=0.5)
-@guarded
-def _confirmation() -> None:
-    """States what is spent. The button waits for both accountants, so that nothing is spent unseen."""
-    choices = choices_of(studio())
-    quote = quotes().quote(choices.request)
-    plan = choices.plan
-    with st.container(border=True, key="confirmation"):
-        if quote.problem:
-            refusal(quote.problem)
-            return
-        epsilon = number(quote.epsilon_tight or 0)
-        st.subheader(f"This run will spend epsilon {epsilon}, whatever happens after you press.", anchor=False)
-        paper = "being computed ..." if quote.epsilon_paper is None else number(quote.epsilon_paper)
-        plain(
-            f"By the paper's accountant: {paper}. delta {choices.request.delta:g}. A stop, a crash or an early end "
-            "gives nothing back."
-        )
-        plain(
-            f"{count(len(plan.target_labels), 'demonstration')} by {TITLES[plan.mechanism.name]}, up to "
-            f"{count(plan.tokens, 'token')} each, for: {', '.join(plan.target_labels[:12])}. "
-            f"About {duration(rough_seconds(plan, registry().pace()))}."
-        )
-        st.button(
-            "Spend and start" if plan.mechanism.reads_private_rows else "Start (spends nothing)",
-            type="primary",
-            key="spend",
-            icon=":material/play_arrow:",
-            disabled=not quote.complete,
-            on_click=_start,
-        )
-        if not quote.complete:
-            st.caption("The button opens when the second accountant is ready, in a few seconds.")
-    if studio().run_id is not None and not _plan_has_changed_since(str(studio().run_id)):
-        st.rerun()
-
-
-@guarded
-def _start() -> None:
-    """One run for this confirmation, however often it is pressed: the token names it."""
-    state = studio()
-    if state.dataset is None:
-        return
-    choices = choices_of(state)
-    reads = choices.plan.mechanism.reads_private_rows
-    request = PrivacyRequest(choices.request.epsilon if reads else None, choices.request.delta)
-    prepared = prepare_run(state.dataset, choices.plan, request, assignment=state.assignment)
-    run_id = registry().submit(prepared, token=state.confirm_token, model=choices.model)
-    change(run_id=run_id, confirm_token=secrets.token_urlsafe(16), own_runs=(*state.own_runs, run_id))
 
 
 frame.show(screen)

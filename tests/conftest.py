@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from dpicl_core.language_model.loading import rest_while_waiting
+from dpicl_core.language_model.process_settings import rest_while_waiting
 
 rest_while_waiting()  # before any test module imports torch
 

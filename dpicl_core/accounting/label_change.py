@@ -6,9 +6,10 @@ holds the unit with probability m/n; given that it does not, it is a sample of t
 putting a uniformly drawn other unit in its place makes it one. So with Q for the smaller version and P for the larger,
 P = (1 - m/n) Q + (m/n) P1, where P1 and Q are mixtures of outputs on samples that differ in one unit. That is the pair
 which C_gamma symmetrises (profiles.py), at gamma = m/n, and its profile grows with gamma. As n is at least the declared
-lower bound n_min, gamma = m/n_min is an upper bound, in both directions. A run pays for both pools: the tokens of a at
-m/n_min(a) composed with those of b at m/n_min(b), for the worst pair of labels. A unit that keeps its label, or one
-label of the pair that is not a target, costs no more than some such pair. The papers' accountant has the same rule:
+lower bound n_min, gamma = m/n_min is an upper bound, in both directions. Groups that are fixed for the run take the
+place of units, M/floor(n_min/N) that of m/n_min (docs/privacy.md, section 5). A run pays for both pools: the tokens of
+a at m/n_min(a) composed with those of b at m/n_min(b), for the worst pair of labels. A unit that keeps its label, or
+one label of the pair that is not a target, costs no more than some such pair. The papers' accountant has the same rule:
 its bound rests on one sampled unit and on joint convexity alone.
 
 The guarantee holds between data sets that both respect the declared bounds, or fall one unit short of them.
@@ -59,11 +60,12 @@ def label_change_charges(
     lower_bounds: Mapping[str, int],
     units_per_token: int,
     composed_tokens: Mapping[str, int],
+    group_size: int | None = None,
 ) -> dict[str, Charge]:
-    """The charge of every target label at the rate M*N / n_min.
+    """The charge of every target label at the rate M*N / n_min, or M / floor(n_min/N) for fixed groups.
 
-    spec: one for all labels, or one for each. lower_bounds: declared n_min for each label, in units (for a fixed
-    secret partition: give floor(n_min/N) groups and M groups drawn). composed_tokens: for each target label.
+    spec: one for all labels, or one for each. lower_bounds: declared n_min for each label, in units. composed_tokens:
+    for each target label. group_size: N where a secret partition is fixed for the run, None for fresh subsets.
     Raises ConfigError for a target label without a lower bound, or with one below M*N.
     """
     charges = {}
@@ -73,7 +75,13 @@ def label_change_charges(
             f"label {label} needs a declared lower bound of its units, because labels may change; declare one.",
         )
         chosen = spec if isinstance(spec, MechanismSpec) else spec[label]
-        rate = sampling_rate(chosen, label=label, pool_units=lower_bounds[label], units_per_token=units_per_token)
+        rate = sampling_rate(
+            chosen,
+            label=label,
+            pool_units=lower_bounds[label],
+            units_per_token=units_per_token,
+            group_size=group_size,
+        )
         charges[label] = Charge(chosen, rate, tokens)
     return charges
 
@@ -101,6 +109,7 @@ def calibrate_label_change(
     delta: float,
     epsilon: float,
     accountant: Accountant = "tight",
+    group_size: int | None = None,
 ) -> dict[str, MechanismSpec]:
     """Noise for every target label so that the worst pair's epsilon lies in [0.999, 1] of the request.
 
@@ -109,7 +118,11 @@ def calibrate_label_change(
     in calibrate.
     """
     charges = label_change_charges(
-        template, lower_bounds=lower_bounds, units_per_token=units_per_token, composed_tokens=composed_tokens
+        template,
+        lower_bounds=lower_bounds,
+        units_per_token=units_per_token,
+        composed_tokens=composed_tokens,
+        group_size=group_size,
     )
     both = min(len(charges), 2)
     specs = {

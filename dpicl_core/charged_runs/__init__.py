@@ -9,6 +9,17 @@ An interrupted run is taken up again by `resume`, from its stored tokens and wit
 `close_partial`; either way it is paid once.
 """
 
+from dpicl_core.charged_runs.interrupted import (
+    Belonging,
+    InterruptedRun,
+    ResumableRun,
+    belonging,
+    interrupted_runs,
+    likely_assignment,
+    refreshed,
+    settle,
+    tokens_at_most,
+)
 from dpicl_core.charged_runs.preparing import AssetChoice, PaidRun, ReadyRun, check_together, pay, prepare_run
 from dpicl_core.charged_runs.running import (
     close_partial,
@@ -21,15 +32,24 @@ from dpicl_core.charged_runs.running import (
 
 __all__ = [
     "AssetChoice",
+    "Belonging",
+    "InterruptedRun",
     "PaidRun",
     "ReadyRun",
+    "ResumableRun",
+    "belonging",
     "check_together",
     "close_partial",
     "internal_run",
+    "interrupted_runs",
+    "likely_assignment",
     "pay",
     "prepare_run",
+    "refreshed",
     "resume",
     "reveal_random_rows",
     "run",
+    "settle",
     "stored_record",
+    "tokens_at_most",
 ]

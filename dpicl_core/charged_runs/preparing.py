@@ -14,7 +14,7 @@ from dpicl_core.ledger import assets, costs, filters, matching, persons, reserva
 from dpicl_core.ledger.assets import DEFAULT_CAP_EPSILON, Asset, AssetTerms, Rule
 from dpicl_core.ledger.fingerprints import Fingerprint, fingerprint
 from dpicl_core.ledger.identity import user_name
-from dpicl_core.ledger.reservations import Order, Override, Reservation
+from dpicl_core.ledger.reservations import Order, Outlook, Override, Reservation
 from dpicl_core.ledger.store import Ledger, open_ledger
 from dpicl_core.runs import PreparedRun, PrivacyRequest
 from dpicl_core.values import GenerationPlan, Price, PrivacyUnit, default_delta
@@ -42,7 +42,11 @@ class AssetChoice:
 
 @dataclass(frozen=True, slots=True)
 class ReadyRun:
-    """A priced run that its asset can pay now. `is_new`: the asset is registered when the run is paid."""
+    """A priced run that its asset can pay now, once.
+
+    is_new: the asset is registered when the run is paid. outlook: what paying would do to the asset. run_id: the id
+    that the ledger gives it when it is paid; known beforehand, so that a process that saw another one die can ask.
+    """
 
     prepared: PreparedRun
     ledger: Ledger
@@ -51,7 +55,9 @@ class ReadyRun:
     mark: Fingerprint = field(repr=False)
     dataset: Dataset = field(repr=False)
     actor: str
+    outlook: Outlook = field(repr=False)
     override: Override | None = None
+    run_id: str = field(default_factory=reservations.new_run_id)
 
     @property
     def plan(self) -> GenerationPlan:
@@ -107,27 +113,29 @@ def prepare_run(
         _check_same_terms(found, choice)
         assets.check_unit(found, plan.unit, mark)
     prepared = runs.prepare_run(dataset, plan, request, assignment=assignment_of(book, found, dataset, plan))
-    order = _order(prepared)
+    orders = [Order(prepared.plan, prepared.request, prepared.prices)]
     if found is None:
-        proposed = _proposal(book, choice, dataset, mark, prepared)
-        reservations.check_affordable_when_new(proposed, [order])
+        pays = _proposal(book, choice, dataset, mark, prepared)
+        outlook = reservations.check_affordable_when_new(pays, orders)
     else:
-        reservations.check_affordable(book, found, mark, [order])
+        pays = found
+        outlook = reservations.check_affordable(book, found, mark, orders)
     return ReadyRun(
         prepared=prepared,
         ledger=book,
-        asset=proposed if found is None else found,
+        asset=pays,
         is_new=found is None,
         mark=mark,
         dataset=dataset,
         actor=actor or user_name(),
+        outlook=outlook,
         override=override,
     )
 
 
 def check_together(ready: Sequence[ReadyRun]) -> None:
     """Raise the BudgetError that paying for all of them would raise now; nothing is written."""
-    first, orders = ready[0], [_order(each.prepared) for each in ready]
+    first, orders = ready[0], [_order(each) for each in ready]
     if first.is_new:
         reservations.check_affordable_when_new(first.asset, orders)
     else:
@@ -137,15 +145,16 @@ def check_together(ready: Sequence[ReadyRun]) -> None:
 def pay(ready: ReadyRun | Sequence[ReadyRun], model: ModelInfo) -> list[PaidRun]:
     """Register the asset where it is new, then pay for all runs in one transaction, or for none.
 
-    Several runs must be of one file, as in a comparison. Raises BudgetError and LedgerError as reservations.reserve.
+    Several runs must be of one file, as in a comparison. Raises BudgetError and LedgerError as reservations.reserve,
+    and BudgetError for a run that is paid already.
     """
     together = [ready] if isinstance(ready, ReadyRun) else list(ready)
     first = together[0]
     if any(each.mark != first.mark or each.ledger.ledger_id != first.ledger.ledger_id for each in together):
         raise ConfigError("runs that are paid together must be made of one file and one ledger.")
-    asset = _registered(first, [_order(each.prepared) for each in together])
+    asset = _registered(first, [_order(each) for each in together])
     together = [_with_stored_assignment(each, asset) for each in together]
-    orders = [_order(each.prepared) for each in together]
+    orders = [_order(each) for each in together]
     paid = reservations.reserve(
         first.ledger, asset, first.mark, orders, model, actor=first.actor, override=first.override
     )
@@ -162,8 +171,8 @@ def assignment_of(ledger: Ledger, asset: Asset | None, dataset: Dataset, plan: G
     return persons.assignment_for(ledger, asset, dataset)
 
 
-def _order(prepared: PreparedRun) -> Order:
-    return Order(prepared.plan, prepared.request, prepared.prices)
+def _order(ready: ReadyRun) -> Order:
+    return Order(ready.plan, ready.request, ready.prices, ready.run_id)
 
 
 def _override(choice: AssetChoice) -> Override | None:

@@ -114,7 +114,7 @@ def run(arguments: argparse.Namespace) -> int:
     ready = [prepare_run(dataset, plan, request, asset=choice) for plan in plans if plan.mechanism.exportable]
     check_together(ready)
     console = Console(stderr=True, quiet=arguments.quiet)
-    model = load_model(arguments.model, progress=stage_printer(console))
+    model = load_model(arguments.model, progress=stage_printer(console), cache_bytes=arguments.cache_bytes)
     check_context(base, model)
     console.print(_spending(ready), charged_to(ready[0]), highlight=False, soft_wrap=True)
     paid = {each.prepared.plan.mechanism.name: each for each in pay(ready, model.info)}

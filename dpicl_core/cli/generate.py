@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _generate(ready: ReadyRun, arguments: argparse.Namespace) -> DemonstrationsDocument:
     console = Console(stderr=True, quiet=arguments.quiet)
-    model = load_model(arguments.model, progress=stage_printer(console))
+    model = load_model(arguments.model, progress=stage_printer(console), cache_bytes=arguments.cache_bytes)
     check_context(ready.plan, model)
     console.print(_spending(ready), charged_to(ready), highlight=False, soft_wrap=True)
     paid = pay(ready, model.info)[0]

@@ -9,11 +9,14 @@ from pathlib import Path
 
 from rich.console import Console
 
+from dpicl_core.cli.parsing import whole
 from dpicl_core.cli.plan_options import selection_from
 from dpicl_core.data import Dataset, declare_labels, read_dataset
 from dpicl_core.errors import ConfigError
+from dpicl_core.language_model.sessions import DEFAULT_CACHE_BYTES
 from dpicl_core.planning import plan_for
 from dpicl_core.runs import PrivacyRequest, request_for
+from dpicl_core.sampling import Grouping
 from dpicl_core.specs import MechanismSpec
 from dpicl_core.tasks import TASKS, custom_task, task_named
 from dpicl_core.values import GenerationPlan, PrivacyUnit, Task
@@ -31,6 +34,13 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
     """Which model, and how much is shown."""
     parser.add_argument(
         "--model", metavar="NAME", help="local folder, GGUF file or hub name; default: the embedded model"
+    )
+    parser.add_argument(
+        "--cache-bytes",
+        type=whole(0),
+        default=DEFAULT_CACHE_BYTES,
+        metavar="BYTES",
+        help="most memory for what a run with fixed groups keeps from token to token (default 2 GiB)",
     )
     parser.add_argument("--quiet", action="store_true", help="no progress, only results and errors")
 
@@ -120,6 +130,7 @@ def plan_from(arguments: argparse.Namespace, task: Task, mechanism: MechanismSpe
         selection=selection_from(arguments),
         unit=PrivacyUnit.ROW if arguments.person_column is None else PrivacyUnit.PERSON,
         label_bounds=label_bounds_from(arguments),
+        grouping=Grouping(arguments.grouping),
     )
 
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from dpicl_core.cli.parsing import number, numbers, positive, whole
 from dpicl_core.errors import ConfigError
-from dpicl_core.planning import DEFAULT_NOISE_SPLIT, DEFAULT_VOCABULARY, mechanism_named
+from dpicl_core.planning import DEFAULT_GROUPING, DEFAULT_NOISE_SPLIT, DEFAULT_VOCABULARY, mechanism_named
+from dpicl_core.sampling import Grouping
 from dpicl_core.specs import AdaDPSynSpec, AnchoredSpec, MechanismSpec, TangGaussianSpec, TangNoisyMaxSpec
 from dpicl_core.values import Selection
 
@@ -73,6 +74,13 @@ def add_sampling_options(parser: argparse.ArgumentParser, *, required: bool) -> 
     )
     group.add_argument(
         "--tokens", type=whole(1), required=required, metavar="T_MAX", help=f"tokens per demonstration at most{note}"
+    )
+    group.add_argument(
+        "--grouping",
+        choices=[grouping.value for grouping in Grouping],
+        default=DEFAULT_GROUPING.value,
+        help="fixed: the rows of a prompt stay together for the run, priced at M/floor(n/N), and are remembered, which "
+        f"is faster; fresh: they are drawn anew at every token, priced at M*N/n (default {DEFAULT_GROUPING.value})",
     )
 
 

@@ -6,22 +6,41 @@ DP-released values alone. Internal messages come up a third one, only when a per
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import dataclass, field
 
+from dpicl_core.charged_runs import ReadyRun, ResumableRun
 from dpicl_core.events import ReleasedEvent, StewardDiagnostics
 from dpicl_core.jobs.lengths import TokenLengths
 from dpicl_core.language_model.protocol import ModelInfo
-from dpicl_core.runs import PreparedRun, RunRecord
+from dpicl_core.runs import RunRecord
 from dpicl_core.values import Example
+
+Work = ReadyRun | ResumableRun
+"""A run to pay for and make, or one to go on with."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOrder:
-    """Do this run with the model of that name (None: the default one)."""
+    """Do this run with the model of that name (None: the default one).
+
+    packed: the work, opened by the child inside the order, since opening it opens the ledger there, which may fail.
+    """
 
     run_id: str
-    prepared: PreparedRun = field(repr=False)
+    packed: bytes = field(repr=False)
     model: str | None
+
+
+def packed(work: Work) -> bytes:
+    """The work for another process: private rows, and the ledger by its address; no connection crosses over."""
+    return pickle.dumps(work)
+
+
+def unpacked(order: RunOrder) -> Work:
+    """What `packed` was given. Raises LedgerError where the ledger cannot be opened here."""
+    work: Work = pickle.loads(order.packed)  # noqa: S301 - written by the server that started this process
+    return work
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +93,17 @@ class ModelReady:
 
 
 @dataclass(frozen=True, slots=True)
+class Paid:
+    """The run is paid for, from this asset; nothing of it has been drawn yet."""
+
+    run_id: str
+    asset_id: str
+    asset_name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Told:
-    """One released event of a run."""
+    """One released event of a run, stored in the ledger before it was told."""
 
     run_id: str
     event: ReleasedEvent
@@ -111,7 +139,7 @@ class Measured:
     order_id: str
 
 
-ReleasedMessage = ModelStage | ModelReady | Told | Done | Stopped | Failed | Measured
+ReleasedMessage = ModelStage | ModelReady | Paid | Told | Done | Stopped | Failed | Measured
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from dpicl_core.accounting import ComposedLoss, calibrate, composed_loss, epsilon_paper, epsilon_tight
 from dpicl_core.accounting.risk import best_guess_percent, sayings
-from dpicl_core.errors import ConfigError, DPICLError
+from dpicl_core.errors import DPICLError
 from dpicl_core.planning import Accountant
 from dpicl_core.randomness import noise_scale
 from dpicl_core.specs import SIMPLEX_DIAMETER, AdaDPSynSpec, AnchoredSpec, MechanismSpec, TangGaussianSpec
@@ -39,7 +39,7 @@ class QuoteRequest:
 
 @dataclass(frozen=True, slots=True)
 class LabelQuote:
-    """One pool. sampling_rate: M*N over its units, None where the mechanism reads none.
+    """One pool. sampling_rate: M*N over its units, or M over its fixed groups; None where the mechanism reads none.
 
     target: whether this run draws from it. needs: units that one token draws. epsilon_tight: None where not a target.
     noise, tang_noise: noise standard deviation per coordinate of the released mean at its largest radius for the first,
@@ -135,9 +135,7 @@ def quick_quote(request: QuoteRequest, specs: dict[str | None, MechanismSpec]) -
     labels = []
     for label, count in request.pool_units:
         feasible = not reads or count >= needs
-        known = LabelQuote(
-            label, count, needs, label in targets, _rate(count, needs, reads), feasible, None, None, None, None
-        )
+        known = LabelQuote(label, count, needs, label in targets, _rate(plan, count), feasible, None, None, None, None)
         if label in targets and feasible and not problem:
             try:
                 spec = specs[label] = _calibrated(request, label, count)
@@ -170,7 +168,7 @@ def slow_quote(request: QuoteRequest, quote: Quote, specs: Mapping[str | None, M
         else:
             labels.append(label)
             continue
-        rate, tokens = label.needs / label.units, request.plan.composed_tokens(label.label)
+        rate, tokens = request.plan.sampling_rate(label.units), request.plan.composed_tokens(label.label)
         paper = epsilon_paper(label_spec, sampling_rate=rate, composed_tokens=tokens, delta=request.delta)
         labels.append(replace(label, epsilon_paper=paper))
         loss = _loss(request, label_spec, label.label, label.units)
@@ -213,8 +211,11 @@ def row_tokens(plan: GenerationPlan) -> float:
     return plan.subsets * (plan.per_subset * (plan.record_tokens + 10) + 40 + plan.tokens / 2)
 
 
-def _rate(count: int, needs: int, reads: bool) -> float | None:
-    return needs / count if reads and count else None
+def _rate(plan: GenerationPlan, count: int) -> float | None:
+    """As the price has it; above 1, to be shown as it is, where the pool is too small."""
+    if not plan.mechanism.reads_private_rows or not count:
+        return None
+    return plan.sampling_rate(count) if count >= plan.units_per_token else plan.units_per_token / count
 
 
 def _short_sentence(short: list[str | None], units: Mapping[str | None, int], needs: int) -> str:
@@ -232,7 +233,7 @@ def _calibrated(request: QuoteRequest, label: str | None, count: int) -> Mechani
         return spec
     return calibrate(
         spec,
-        sampling_rate=request.plan.units_per_token / count,
+        sampling_rate=request.plan.sampling_rate(count),
         composed_tokens=request.plan.composed_tokens(label),
         delta=request.delta,
         epsilon=request.epsilon,
@@ -243,12 +244,10 @@ def _calibrated(request: QuoteRequest, label: str | None, count: int) -> Mechani
 def _tight(request: QuoteRequest, spec: MechanismSpec, label: str | None, count: int) -> float:
     if not spec.reads_private_rows:
         return 0.0
-    rate, tokens = request.plan.units_per_token / count, request.plan.composed_tokens(label)
+    rate, tokens = request.plan.sampling_rate(count), request.plan.composed_tokens(label)
     return epsilon_tight(spec, sampling_rate=rate, composed_tokens=tokens, delta=request.delta)
 
 
 def _loss(request: QuoteRequest, spec: MechanismSpec, label: str | None, count: int) -> ComposedLoss:
-    rate, tokens = request.plan.units_per_token / count, request.plan.composed_tokens(label)
-    if not 0 < rate <= 1:
-        raise ConfigError("a pool is smaller than the units one token draws; lower M or N.")
+    rate, tokens = request.plan.sampling_rate(count), request.plan.composed_tokens(label)
     return composed_loss(spec, sampling_rate=rate, composed_tokens=tokens, delta=request.delta)

@@ -21,10 +21,12 @@ class RunState(StrEnum):
     FINISHED = "finished"
     STOPPED = "stopped"
     FAILED = "failed"
+    PARTIAL = "partial"
+    """Closed for good by a person, with the texts as far as they came."""
 
     @property
     def over(self) -> bool:
-        return self in (RunState.FINISHED, RunState.STOPPED, RunState.FAILED)
+        return self in (RunState.FINISHED, RunState.STOPPED, RunState.FAILED, RunState.PARTIAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +45,15 @@ class RunSnapshot:
     """One run. place: runs before this one in the queue. stage: what loading the model does just now, in words.
 
     reason: one sentence, where the run ended early. tokens_most: T_max times demonstrations, less what ended early.
-    opened_views: internal views that a person opened, with the time (ISO 8601). spends: False for a run that was
-    stopped before anything was drawn.
+    opened_views: internal views that a person opened, with the time (ISO 8601). spends: whether the ledger holds a
+    payment for it. ledger_run_id: its id there, once it is paid; it stands in the exported file, while run_id opens
+    this screen and stands nowhere. asset_id, asset_name: who pays; the id is empty until a new asset is registered.
     """
 
     run_id: str
+    ledger_run_id: str
+    asset_id: str
+    asset_name: str
     state: RunState
     place: int
     plan: GenerationPlan

@@ -11,24 +11,31 @@ import importlib
 import os
 import sys
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from multiprocessing.connection import Connection
 
+from dpicl_core.charged_runs import ReadyRun, pay, resume
+from dpicl_core.charged_runs import run as run_paid
 from dpicl_core.errors import DPICLError
 from dpicl_core.events import ReleasedEvent, StewardDiagnostics
 from dpicl_core.jobs import messages as say
 from dpicl_core.jobs.lengths import token_lengths
 from dpicl_core.language_model.protocol import LanguageModel
-from dpicl_core.runs import run
+from dpicl_core.ledger import OverTheCapError
+from dpicl_core.runs import RunRecord, check_context
 
 NICENESS = 5
 KEPT_RUNS = 3
 """Runs whose diagnostics the child keeps, so that a picture can be opened after the run; older ones are dropped."""
 
 
-class _StopRequested(Exception):
-    """A person pressed Stop."""
+class _StopRequested(DPICLError):
+    """A person pressed Stop; the words go into the ledger."""
+
+
+class _ServerGone(DPICLError):
+    """Nobody listens any more; the words go into the ledger."""
 
 
 class Worker:
@@ -61,6 +68,10 @@ class Worker:
             work()
         except _StopRequested:
             self._released.send(say.Stopped(order_id))
+        except _ServerGone:
+            raise
+        except OverTheCapError as error:
+            self._released.send(say.Failed(order_id, error.plain()))
         except DPICLError as error:
             self._released.send(say.Failed(order_id, str(error)))
         except (EOFError, BrokenPipeError):
@@ -86,13 +97,15 @@ class Worker:
 
     def _run(self, order: say.RunOrder) -> None:
         model = self._load(order.model)
+        self._revealed.discard(order.run_id)
         self._kept[order.run_id] = []
         while len(self._kept) > KEPT_RUNS:
             self._forget(next(iter(self._kept)))
 
         def tell(event: ReleasedEvent) -> None:
-            self._released.send(say.Told(order.run_id, event))
-            self._take_side_orders(order.run_id)
+            with _listened_to():
+                self._released.send(say.Told(order.run_id, event))
+                self._take_side_orders(order.run_id)
 
         def observe(seen: StewardDiagnostics) -> None:
             self._kept[order.run_id].append(seen)
@@ -100,8 +113,32 @@ class Worker:
                 self._internal.send(say.Diagnostics(order.run_id, (seen,)))
 
         self._take_side_orders(order.run_id)
-        record = run(order.prepared, model, on_event=tell, observe=observe)
-        self._released.send(say.Done(order.run_id, record))
+        self._released.send(say.Done(order.run_id, self._made(order, model, tell, observe)))
+
+    def _made(
+        self,
+        order: say.RunOrder,
+        model: LanguageModel,
+        tell: Callable[[ReleasedEvent], None],
+        observe: Callable[[StewardDiagnostics], None],
+    ) -> RunRecord:
+        """Pay, say so, then draw; or go on with what was paid before. Every token is stored before it is told."""
+        work = say.unpacked(order)
+        if not isinstance(work, ReadyRun):
+            return resume(
+                work.stored.id,
+                work.dataset,
+                model,
+                ledger=work.ledger,
+                actor=work.actor,
+                on_event=tell,
+                observe=observe,
+            )
+        check_context(work.plan, model)
+        paid = pay(work, model.info)[0]
+        self._released.send(say.Paid(order.run_id, paid.asset.id, paid.asset.name))
+        self._take_side_orders(order.run_id)
+        return run_paid(paid, model, on_event=tell, observe=observe)
 
     def _measure(self, order: say.LengthOrder) -> None:
         tokenizer = self._load(order.model).tokenizer
@@ -120,7 +157,7 @@ class Worker:
     def _side_order(self, order: say.StopOrder | say.RevealOrder | say.ForgetOrder, *, current: str | None) -> None:
         if isinstance(order, say.StopOrder):
             if order.run_id == current:
-                raise _StopRequested
+                raise _StopRequested("stopped by a person on the Generate screen")
         elif isinstance(order, say.RevealOrder):
             if order.run_id in self._kept and order.run_id not in self._revealed:
                 self._revealed.add(order.run_id)
@@ -131,6 +168,15 @@ class Worker:
     def _forget(self, run_id: str) -> None:
         self._kept.pop(run_id, None)
         self._revealed.discard(run_id)
+
+
+@contextlib.contextmanager
+def _listened_to() -> Iterator[None]:
+    """A pipe that closed in the middle of a run: the run ends with a reason that a person understands."""
+    try:
+        yield
+    except (EOFError, BrokenPipeError):
+        raise _ServerGone("the server of the screens was gone") from None
 
 
 def _be_modest() -> None:
@@ -153,7 +199,7 @@ def main(arguments: list[str]) -> None:
         Connection(internal, readable=False),
         arguments[3],
     )
-    with contextlib.suppress(EOFError, BrokenPipeError):
+    with contextlib.suppress(EOFError, BrokenPipeError, _ServerGone):
         worker.serve()
 
 

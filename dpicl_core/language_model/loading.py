@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +15,7 @@ from dpicl_core.errors import DPICLError, ModelError
 from dpicl_core.language_model.cache import Progress, file_sha256, read_json
 from dpicl_core.language_model.plain_tokenizer import PlainTokenizer, prefix_of
 from dpicl_core.language_model.precision import choose_device, choose_dtype
+from dpicl_core.language_model.process_settings import no_garbage_collection, read_keys_once, settle
 from dpicl_core.language_model.protocol import FileHash, LanguageModel, ModelInfo, ModelSource, Tokenizer
 from dpicl_core.language_model.refusals import (
     context_limit,
@@ -24,6 +24,7 @@ from dpicl_core.language_model.refusals import (
     require_loaded,
     require_supported,
 )
+from dpicl_core.language_model.sessions import DEFAULT_CACHE_BYTES
 
 HUB_NAME = re.compile(r"[\w][\w.-]*(?:/[\w][\w.-]*)?")
 HUB_FILES = ("*.json", "model*.safetensors", "*.model", "*.txt", "*.jinja")
@@ -58,24 +59,27 @@ def load_model(
     device: str | None = None,
     dtype: str | None = None,
     progress: Progress | None = None,
+    cache_bytes: int = DEFAULT_CACHE_BYTES,
 ) -> LanguageModel:
     """Load a causal language model and check it on public text.
 
     name_or_path: a folder with safetensors, a GGUF file, or a hub name; None is the embedded default, which is
     prepared first where needed. device: "cpu", "cuda", "cuda:N", "mps"; None chooses, over several GPUs where there
     are. dtype: "float32", "bfloat16", "float16"; None chooses. progress: told each stage and its fraction.
+    cache_bytes: most memory for the states of rows that a run with fixed groups keeps; 0 keeps none.
     Raises ModelError where the model cannot be found, is of a refused kind, or fails a check.
     """
     report = progress or _no_progress
-    rest_while_waiting()
+    settle()
     try:
-        if name_or_path is None:
-            from dpicl_core.language_model.default_model import load_default_model
+        with no_garbage_collection():
+            if name_or_path is None:
+                from dpicl_core.language_model.default_model import load_default_model
 
-            return load_default_model(device=device, dtype=dtype, progress=report)
-        source = find_source(name_or_path)
-        require_files(source.folder, source.gguf)
-        return load_source(source, device=device, dtype=dtype, progress=report)
+                return load_default_model(device=device, dtype=dtype, progress=report, cache_bytes=cache_bytes)
+            source = find_source(name_or_path)
+            require_files(source.folder, source.gguf)
+            return load_source(source, device=device, dtype=dtype, progress=report, cache_bytes=cache_bytes)
     except DPICLError:
         raise
     except Exception as error:  # the libraries raise anything; nothing private has been read yet
@@ -83,14 +87,6 @@ def load_model(
             f"the model {name_or_path or 'default'} could not be loaded ({type(error).__name__}: {_one_line(error)}); "
             "check its files, or choose another model."
         ) from error
-
-
-def rest_while_waiting() -> None:
-    """Let torch's threads sleep, not spin, while they wait for each other; works until torch is first imported.
-
-    Spinning gains nothing measurable on an idle machine and made a token step five times slower on a busy one.
-    """
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
 def find_source(name_or_path: str) -> Source:
@@ -127,6 +123,7 @@ def load_source(
     progress: Progress,
     tokenizer: Tokenizer | None = None,
     files: Sequence[FileHash] | None = None,
+    cache_bytes: int = DEFAULT_CACHE_BYTES,
 ) -> LanguageModel:
     """Load from local files alone and check; `tokenizer` and `files` where the caller knows them already."""
     progress("load", 0.0)
@@ -153,7 +150,7 @@ def load_source(
         parameters=sum(parameter.numel() for parameter in model.parameters()),
         max_context=context_limit(model.config),
     )
-    loaded = TransformersModel(model, tokenizer, info)
+    loaded = TransformersModel(model, tokenizer, info, cache_bytes=cache_bytes)
     require_sound(loaded)
     progress("load", 1.0)
     return loaded
@@ -164,6 +161,8 @@ def _load_weights(source: Source, device: str | None, dtype: str | None) -> tupl
     from transformers import AutoConfig, AutoModelForCausalLM
 
     place = choose_device(device)
+    if place == "cpu":
+        read_keys_once()
     chosen = choose_dtype(dtype, place)
     with quiet_transformers():
         if not source.gguf:

@@ -10,6 +10,7 @@ from dpicl_core.values import GenerationPlan
 from pages.support.badges import badge, figure_heading
 from pages.support.choices import choices_of
 from pages.support.guard import guarded
+from pages.support.polling import polled
 from pages.support.state import quotes, registry, studio
 from pages.support.text import duration, number, plain, refusal
 
@@ -17,10 +18,20 @@ _HIGH_NOISE = 1.5
 """A label whose noise is this many times that of the best label is named."""
 
 
-@st.fragment(run_every=0.5)
-@guarded
 def what_this_buys() -> None:
-    """The right column. It asks again twice a second, so slow numbers appear when they are ready."""
+    """The right column. While slow numbers are being worked out it asks again twice a second."""
+    polled(_column, pending=_pending, seconds=0.5)
+
+
+def _pending() -> bool:
+    try:
+        return not quotes().quote(choices_of(studio()).request).complete
+    except DPICLError:
+        return False
+
+
+@guarded
+def _column() -> None:
     state = studio()
     st.subheader("What this buys", anchor=False)
     badge("public", "bought")

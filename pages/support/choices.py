@@ -99,8 +99,13 @@ def choices_of(state: Studio) -> Choices:
         unit=state.unit,
     )
     request = QuoteRequest(plan, state.unit_counts, delta_of(state), float(keep.value("plan_epsilon", DEFAULT_EPSILON)))
+    return Choices(plan, request, model_of())
+
+
+def model_of() -> str | None:
+    """The chosen model's name, None for the default one. Raises ConfigError where it has none yet."""
     kind = keep.value("plan_model_kind", "default")
     name = str(keep.value("plan_model_name", "") or "").strip()
     if kind != "default" and not name:
         raise ConfigError("the model has no name yet; give its folder, file or hub name, or take the default model.")
-    return Choices(plan, request, None if kind == "default" else name)
+    return None if kind == "default" else name

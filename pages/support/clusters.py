@@ -8,6 +8,7 @@ from dpicl_core.jobs import RunSnapshot, cluster_view
 from pages.support.badges import figure_heading
 from pages.support.figures import CONFIG, cluster_figure
 from pages.support.guard import guarded
+from pages.support.polling import polled
 from pages.support.state import registry
 from pages.support.text import plain
 from pages.support.words import COLOURS
@@ -22,20 +23,26 @@ def cluster_picture(snapshot: RunSnapshot) -> None:
         elif not snapshot.opened_views:
             plain(
                 "Shows the private next-word vectors of each token without noise. It is for your eyes, cannot be "
-                "exported, and that it was opened is recorded on this run."
+                "exported, and that you opened it is recorded in the ledger before anything is shown."
             )
             st.button(
                 "Open the cluster picture",
                 key="open_clusters",
                 icon=":material/lock_open:",
-                on_click=registry().open_clusters,
+                disabled=not snapshot.spends,
+                on_click=guarded(registry().open_clusters),
                 args=(snapshot.run_id,),
             )
         else:
-            _picture(snapshot.run_id)
+            run_id = snapshot.run_id
+            polled(lambda: _picture(run_id), pending=lambda: _more_to_come(run_id), seconds=1.0)
 
 
-@st.fragment(run_every=1.0)
+def _more_to_come(run_id: str) -> bool:
+    snapshot = registry().snapshot(run_id)
+    return snapshot is not None and (not snapshot.state.over or snapshot.diagnostics_kept < snapshot.tokens_done)
+
+
 @guarded
 def _picture(run_id: str) -> None:
     snapshot = registry().snapshot(run_id)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
-from dpicl_core.export import document_bytes, document_for
+from dpicl_core.export import document_for
 from dpicl_core.jobs import RunSnapshot, RunState
 from pages.support.badges import badge
+from pages.support.state import registry
 from pages.support.text import number, plain, refusal
 
 
@@ -21,11 +24,12 @@ def outcome(snapshot: RunSnapshot) -> None:
 
 def _export(snapshot: RunSnapshot) -> None:
     with st.container(border=True, key="export"):
-        if snapshot.record is None:
+        if snapshot.record is None or not snapshot.record.demonstrations:
             plain(
                 "This run did not finish, so there is no JSON of it. The texts are DP-released and may be copied. "
                 + (f"It spent epsilon {number(snapshot.epsilon_tight)}." if snapshot.spends else "It spent nothing.")
             )
+            _in_the_ledger(snapshot)
             return
         document = document_for(snapshot.record)
         badge("released", "export")
@@ -36,12 +40,19 @@ def _export(snapshot: RunSnapshot) -> None:
         )
         st.download_button(
             "Download the JSON",
-            document_bytes(document),
+            partial(registry().export, snapshot.run_id),
             file_name="demonstrations.json",
             mime="application/json",
             key="download_json",
             type="primary",
             icon=":material/download:",
             on_click="ignore",
-            help="As often as you like: it is the same file each time and spends nothing.",
+            help="As often as you like: it is the same file each time and spends nothing. Who took it is recorded.",
         )
+        _in_the_ledger(snapshot)
+
+
+def _in_the_ledger(snapshot: RunSnapshot) -> None:
+    if snapshot.spends:
+        st.caption(f"In the ledger: run {snapshot.ledger_run_id}")
+        plain(f"Charged to data asset {snapshot.asset_name}.")

@@ -18,19 +18,20 @@ from pages.support.words import COLOURS, ENDINGS, STATES, TITLES
 POLL_SECONDS = 0.4
 
 
-def live(run_id: str, *, going: bool) -> None:
+def live(first: RunSnapshot) -> None:
     """One run: polled while it goes on. Both states are drawn in the same places, so that the end changes no layout."""
-    st.fragment(_draw, run_every=POLL_SECONDS if going else None)(run_id, going)
-    snapshot = registry().snapshot(run_id)
+    going = not first.state.over
+    st.fragment(_draw, run_every=POLL_SECONDS if going else None)(first.run_id, going, first.spends)
+    snapshot = registry().snapshot(first.run_id)
     if snapshot is not None:
         cluster_picture(snapshot)
 
 
 @guarded
-def _draw(run_id: str, going: bool) -> None:
+def _draw(run_id: str, going: bool, paid: bool) -> None:
     snapshot = registry().snapshot(run_id)
-    if snapshot is None or (going and snapshot.state.over):
-        st.rerun()
+    if snapshot is None or (going and (snapshot.state.over or snapshot.spends != paid)):
+        st.rerun()  # the whole screen: the header says what is left, and the cluster picture may be opened
         return
     status(snapshot)
     with st.container(key="run_outcome"):
@@ -56,7 +57,7 @@ def status(snapshot: RunSnapshot) -> None:
                 disabled=snapshot.state is RunState.STOPPING,
                 on_click=registry().stop,
                 args=(snapshot.run_id,),
-                help="What this run reserved stays spent.",
+                help="What this run reserved stays spent; before it is paid for, a stop costs nothing.",
             )
 
 
@@ -70,7 +71,8 @@ def _status_words(snapshot: RunSnapshot) -> str:
     if snapshot.state is RunState.QUEUED:
         return f"Another run is on. Place in the queue: {max(snapshot.place, 1)}"
     if snapshot.state is RunState.LOADING:
-        return "The model is being prepared; nothing has been drawn yet"
+        paid = "paid for, " if snapshot.spends else "not paid for yet, "
+        return f"The model is being prepared; {paid}nothing new has been drawn yet"
     parts = [f"{snapshot.tokens_done} of at most {snapshot.tokens_most} tokens"]
     if snapshot.tokens_per_second is not None and not snapshot.state.over:
         parts.append(f"{snapshot.tokens_per_second:.1f} tokens a second")

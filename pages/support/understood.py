@@ -10,6 +10,7 @@ from dpicl_core.jobs import TokenLengths
 from dpicl_core.values import PrivacyUnit
 from pages.support.badges import figure_heading, onward
 from pages.support.guard import guarded
+from pages.support.polling import polled
 from pages.support.state import Studio, registry, studio
 from pages.support.text import count, plain, refusal, warning
 
@@ -82,7 +83,7 @@ def _lengths_and_duplicates(profile: Profile) -> None:
         f"95 of 100 up to {lengths.percentile_95:,}."
     )
     with st.container(height=100, border=False):
-        _token_lengths()
+        polled(_token_lengths, pending=lambda: _counted() is None, seconds=1.0)
     plain(
         "No text stands in two rows."
         if not profile.duplicate_rows
@@ -90,11 +91,14 @@ def _lengths_and_duplicates(profile: Profile) -> None:
     )
 
 
-@st.fragment(run_every=1.0)
+def _counted() -> TokenLengths | str | None:
+    lengths_id = studio().lengths_id
+    return None if lengths_id is None else registry().lengths(lengths_id)
+
+
 @guarded
 def _token_lengths() -> None:
-    lengths_id = studio().lengths_id
-    found = None if lengths_id is None else registry().lengths(lengths_id)
+    found = _counted()
     if found is None:
         plain("Tokens: being counted with the default model ...")
     elif isinstance(found, TokenLengths):

@@ -78,9 +78,35 @@ STATES = {
     "finished": (":material/check_circle:", "Finished"),
     "stopped": (":material/stop_circle:", "Stopped by you"),
     "failed": (":material/error:", "Ended early"),
+    "partial": (":material/task_alt:", "Closed as partial"),
 }
 
-ENDINGS = {"ending-token": "the text came to its end", "token-limit": "the token limit was reached"}
+ENDINGS = {
+    "ending-token": "the text came to its end",
+    "token-limit": "the token limit was reached",
+    "stopped": "the run was closed here",
+}
+
+OPTIONS = {
+    "--accept-delta": "the tick that accepts it",
+    "--asset": "the name of the data asset",
+    "--cap": "the cap",
+    "--delta": "delta",
+    "--epsilon": "epsilon",
+    "--label": "the label list",
+    "--label-column": "the label column",
+    "--override-reason": "the reason for an exception",
+    "--owner": "the owner",
+    "--per-subset": "N",
+    "--person-column": "the person column",
+    "--record-tokens": "the record cap",
+    "--rule": "the rule",
+    "--shots": "the number of demonstrations",
+    "--subsets": "M",
+    "--text-column": "the text column",
+    "--tokens": "T_max",
+}
+"""What the engine's sentences call by the command line's options, as the screens call it."""
 
 ABOUT = (
     "DP-ICL Studio makes a few differentially private synthetic demonstrations from a private table. Everything "

@@ -16,9 +16,17 @@ def toy(name=None, *, progress=None):
     return ToyModel()
 
 
+def slow_to_load(name=None, *, progress=None):
+    """Loads for longer than anybody waits."""
+    time.sleep(600)
+
+
 def slow(name=None, *, progress=None):
-    """The toy model, 0.1 s a token, so that a run lasts long enough to be watched."""
-    return ToyModel(observer=lambda asked, prompts: time.sleep(0.1) if asked == "public" else None)
+    """The toy model, 0.1 s a token and texts that never end by themselves: a run lasts long enough to be watched."""
+    model = ToyModel(observer=lambda asked, prompts: time.sleep(0.1) if asked == "public" else None)
+    model.tokenizer.forbidden_ids |= model.tokenizer.ending_ids
+    model.tokenizer.ending_ids = frozenset()
+    return model
 
 
 def crashing(name=None, *, progress=None):

@@ -11,8 +11,8 @@ import pytest
 
 from dpicl_core.export import document_bytes, document_for
 from dpicl_core.jobs import RunState, cluster_view
-from dpicl_core.values import Example, Pool
-from tests.support.runs import prepared_run
+from dpicl_core.values import Example
+from tests.support.runs import ready_run
 
 
 def over(registry, run_id):
@@ -21,7 +21,7 @@ def over(registry, run_id):
 
 def test_a_run_finishes_and_its_texts_are_those_of_its_record(registry_of, until):
     registry = registry_of("toy")
-    run_id = registry.submit(prepared_run("adadpsyn"), token="once")
+    run_id = registry.submit(ready_run("adadpsyn"), token="once")
     done = until(over(registry, run_id))
     assert done.state is RunState.FINISHED
     assert [draft.text for draft in done.drafts] == [d.text for d in done.record.demonstrations]
@@ -31,16 +31,16 @@ def test_a_run_finishes_and_its_texts_are_those_of_its_record(registry_of, until
 
 def test_the_same_confirmation_sent_twice_is_one_run(registry_of):
     registry = registry_of("slow")
-    prepared = prepared_run()
-    first = registry.submit(prepared, token="a")
-    assert registry.submit(prepared, token="a") == first
-    assert registry.submit(prepared, token="b") != first
+    ready = ready_run()
+    first = registry.submit(ready, token="a")
+    assert registry.submit(ready, token="a") == first
+    assert registry.submit(ready_run(), token="b") != first
     assert len(first) >= 32
 
 
 def test_a_second_run_waits_and_knows_its_place(registry_of, until):
     registry = registry_of("slow")
-    first, second, third = (registry.submit(prepared_run(), token=name) for name in "abc")
+    first, second, third = (registry.submit(ready_run(), token=name) for name in "abc")
     until(lambda: registry.snapshot(first).state is RunState.RUNNING)
     assert registry.snapshot(second).place == 1
     assert registry.snapshot(third).place == 2
@@ -55,7 +55,7 @@ def test_a_second_run_waits_and_knows_its_place(registry_of, until):
 @pytest.mark.parametrize("loader", ["slow", "stuck"])
 def test_a_stop_shows_within_two_seconds_even_where_the_model_hangs(registry_of, until, loader):
     registry = registry_of(loader)
-    run_id = registry.submit(prepared_run(), token="a")
+    run_id = registry.submit(ready_run(), token="a")
     until(lambda: registry.snapshot(run_id).tokens_done >= 2)
     pressed = time.monotonic()
     registry.stop(run_id)
@@ -68,11 +68,11 @@ def test_a_stop_shows_within_two_seconds_even_where_the_model_hangs(registry_of,
 
 def test_a_crash_of_the_process_is_told_with_its_exit_code_and_the_next_run_works(registry_of, until):
     registry = registry_of("crashing")
-    run_id = registry.submit(prepared_run(), token="a")
+    run_id = registry.submit(ready_run(), token="a")
     failed = until(over(registry, run_id))
     assert failed.state is RunState.FAILED
     assert "exit code 9" in failed.reason
-    again = registry.submit(prepared_run(), token="b")
+    again = registry.submit(ready_run(), token="b")
     assert until(over(registry, again)).tokens_done == 2
 
 
@@ -81,7 +81,7 @@ def test_a_killed_process_shows_within_two_seconds(registry_of, until):
     import signal
 
     registry = registry_of("slow")
-    run_id = registry.submit(prepared_run(), token="a")
+    run_id = registry.submit(ready_run(), token="a")
     until(lambda: registry.snapshot(run_id).tokens_done >= 1)
     os.kill(registry.child_pid(), signal.SIGKILL)
     killed = time.monotonic()
@@ -92,13 +92,15 @@ def test_a_killed_process_shows_within_two_seconds(registry_of, until):
 
 def test_a_model_that_cannot_be_loaded_is_told_in_the_engines_words(registry_of, until):
     registry = registry_of("missing")
-    run_id = registry.submit(prepared_run(), token="a")
-    assert until(over(registry, run_id)).reason == "There is no model of that name; choose another one."
+    run_id = registry.submit(ready_run(), token="a")
+    failed = until(over(registry, run_id))
+    assert failed.reason.startswith("There is no model of that name; choose another one. The run was not paid for yet")
+    assert not failed.spends
 
 
 def test_an_error_that_quotes_a_row_is_told_without_the_row(registry_of, until):
     registry = registry_of("quoting")
-    run_id = registry.submit(prepared_run(), token="a")
+    run_id = registry.submit(ready_run(), token="a")
     reason = until(over(registry, run_id)).reason
     assert "withheld" in reason
     assert "late for food" not in reason
@@ -106,22 +108,19 @@ def test_an_error_that_quotes_a_row_is_told_without_the_row(registry_of, until):
 
 def test_the_server_keeps_no_row_of_a_run_that_began(registry_of, until):
     registry = registry_of("slow")
-    prepared = prepared_run()
     secret = "the marmot under the blue staircase"
-    rows = tuple((Example("cat", secret),) for _ in range(40))
-    marked = type(prepared)(
-        prepared.plan, prepared.request, prepared.prices, {**prepared.pools, "cat": Pool("cat", rows)}
-    )
-    run_id = registry.submit(marked, token="a")
+    rows = [Example("cat", f"{secret} {number}") for number in range(40)]
+    run_id = registry.submit(ready_run(rows=rows, shots=1), token="a")
     until(lambda: registry.snapshot(run_id).tokens_done >= 1)
-    assert registry._runs[run_id].prepared is None
+    entry = registry._desk.runs[run_id]
+    assert entry.work is None
     assert secret.encode() not in pickle.dumps(registry.snapshot(run_id))
-    assert secret not in repr(registry._runs[run_id])
+    assert secret not in repr(entry)
 
 
 def test_internal_vectors_come_only_when_asked_and_go_when_closed(registry_of, until):
     registry = registry_of("slow")
-    run_id = registry.submit(prepared_run("adadpsyn"), token="a")
+    run_id = registry.submit(ready_run("adadpsyn"), token="a")
     until(lambda: registry.snapshot(run_id).tokens_done >= 3)
     assert registry.diagnostics(run_id) == ()
     assert registry.snapshot(run_id).opened_views == ()
@@ -141,7 +140,7 @@ def test_internal_vectors_come_only_when_asked_and_go_when_closed(registry_of, u
 
 def test_a_picture_opened_after_the_run_shows_all_of_its_tokens(registry_of, until):
     registry = registry_of("toy")
-    run_id = registry.submit(prepared_run("anchored"), token="a")
+    run_id = registry.submit(ready_run("anchored"), token="a")
     done = until(over(registry, run_id))
     registry.open_clusters(run_id)
     seen = until(lambda: registry.diagnostics(run_id))
@@ -155,7 +154,7 @@ def test_a_picture_opened_after_the_run_shows_all_of_its_tokens(registry_of, unt
 
 def test_the_export_of_a_run_is_the_same_bytes_each_time(registry_of, until):
     registry = registry_of("toy")
-    run_id = registry.submit(prepared_run(), token="a")
+    run_id = registry.submit(ready_run(), token="a")
     until(over(registry, run_id))
     first, second = (document_bytes(document_for(registry.snapshot(run_id).record)) for _ in range(2))
     assert first == second
@@ -175,7 +174,7 @@ def test_the_child_runs_below_the_servers_priority_and_its_output_goes_nowhere(r
     import os
 
     registry = registry_of("slow")
-    run_id = registry.submit(prepared_run(), token="a")
+    run_id = registry.submit(ready_run(), token="a")
     until(lambda: registry.snapshot(run_id).tokens_done >= 1)
     pid = registry.child_pid()
     assert os.getpriority(os.PRIO_PROCESS, pid) > os.getpriority(os.PRIO_PROCESS, 0)

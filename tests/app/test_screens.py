@@ -12,7 +12,7 @@ from tests.support.tables import animal_rows
 
 APP = str(Path(__file__).resolve().parent.parent.parent / "app.py")
 TIMEOUT = 90
-ONWARD = {"to_plan": "pages/plan.py", "to_generate": "pages/generate.py"}
+ONWARD = {"to_plan": "pages/plan.py", "to_generate": "pages/generate.py", "plan_to_data": "pages/data.py"}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -106,6 +106,15 @@ def test_undeclared_labels_are_refused_or_left_out_on_request(app):
     assert "60 rows kept" in words(app)
 
 
+def test_a_label_in_double_quotes_keeps_the_blanks_around_it(app):
+    table = own_table().replace("cat,", '" cat",')
+    upload(app, table)
+    assert "the label list lacks" in words(app)
+    app.text_area(key="data_labels").set_value('" cat"\ndog').run()
+    press(app, "read_table")
+    assert "60 rows kept" in words(app)
+
+
 def test_the_plan_shows_a_price_at_once_and_follows_the_slider(app, until):
     press(with_sample(app), "to_plan")
     assert "**4**, by the tight accountant" in words(app)
@@ -165,7 +174,7 @@ def test_a_run_is_confirmed_watched_and_exported(app, until):
     assert run_id in app.query_params["run"]
     finished(app, until)
     assert "Replacing one row" in words(app)
-    assert "spent by this session's runs so far: 4" in words(app)
+    assert "left of asset sample_messages: " in words(app)
     record = state.registry().snapshot(run_id).record
     assert record.plan.tokens == 5
     assert not app.exception

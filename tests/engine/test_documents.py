@@ -149,6 +149,12 @@ def test_a_seeded_run_is_never_exported():
         document_for(record)
 
 
+def test_a_run_that_no_ledger_paid_for_is_never_exported_unless_it_read_no_private_row():
+    with pytest.raises(ExportError, match="in no ledger"):
+        document_for(run(prepared_run(), ToyModel()))
+    assert document_for(run(prepared_run("public-only"), ToyModel())).run is None
+
+
 def test_an_unprotected_run_is_never_exported():
     record = run(prepared_run("unprotected"), ToyModel())
     with pytest.raises(ExportError, match="not private"):

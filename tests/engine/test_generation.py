@@ -13,6 +13,7 @@ from dpicl_core.generation import generate
 from dpicl_core.language_model import ToyModel
 from dpicl_core.planning import plan_for
 from dpicl_core.randomness import SecretRandomness, SeededRandomness
+from dpicl_core.sampling import Grouping
 from dpicl_core.specs import AdaDPSynSpec, AnchoredSpec, PublicOnlySpec, TangGaussianSpec, TangNoisyMaxSpec
 from dpicl_core.values import Example, Pool, Price, Selection
 from tests.support.sources import RecordingRandomness
@@ -33,7 +34,7 @@ def priced(plan, pools):
             label=label,
             mechanism=plan.mechanism,
             pool_units=len(pools[label]),
-            sampling_rate=plan.units_per_token / len(pools[label]),
+            sampling_rate=plan.sampling_rate(len(pools[label])) if plan.mechanism.reads_private_rows else 0.0,
             composed_tokens=plan.composed_tokens(label),
             delta=1e-5,
             epsilon_tight=1.0,
@@ -67,7 +68,7 @@ def test_every_mechanism_yields_whole_demonstrations_with_events_in_order(spec):
 
 def test_draws_differ_between_tokens_and_every_draw_is_without_replacement():
     rng = RecordingRandomness(5)
-    plan = plan_for(ANIMALS, SPECS[0], shots=4)
+    plan = plan_for(ANIMALS, SPECS[0], shots=4, grouping=Grouping.FRESH)
     events = run(plan, animal_pools(animal_rows()), rng=rng)
     tokens = sum(isinstance(e, TokenReleased) for e in events)
     assert len(rng.draws) == tokens
@@ -243,7 +244,7 @@ def test_a_person_gives_one_of_her_rows_and_counts_once():
     units = tuple(tuple(Example("cat", f"person {p} row {r}") for r in range(1 + p % 3)) for p in range(12))
     pools = {"cat": Pool("cat", units)}
     rng = RecordingRandomness(3)
-    run(plan_for(ANIMALS, SPECS[1], shots=1, targets=["cat"]), pools, rng=rng)
+    run(plan_for(ANIMALS, SPECS[1], shots=1, targets=["cat"], grouping=Grouping.FRESH), pools, rng=rng)
     assert all(len(set(draw)) == 8 and max(draw) < 12 for draw in rng.draws)
 
 

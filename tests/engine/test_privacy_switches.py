@@ -6,17 +6,20 @@ import json
 
 import pytest
 
-from dpicl_core import accounting
+from dpicl_core import accounting, charged_runs
 from dpicl_core.data import read_dataset
 from dpicl_core.errors import ConfigError, DataError
 from dpicl_core.export import document_bytes, document_for
 from dpicl_core.language_model import ToyModel
 from dpicl_core.planning import plan_for, price_plan
 from dpicl_core.runs import PrivacyRequest, prepare_run, request_for, run
+from dpicl_core.sampling import Grouping
 from dpicl_core.values import NeighbouringRelation, PrivacyUnit
 from dpicl_core.verification import read_document, verify
 from tests.support.sources import RecordingRandomness
 from tests.support.tables import ANIMALS
+
+FRESH = {"grouping": Grouping.FRESH}
 
 
 def table(rows=120, persons=0):
@@ -52,7 +55,7 @@ def test_a_label_change_costs_more_than_a_replacement_within_the_label():
 def test_a_file_made_under_label_changes_says_so_and_verifies():
     dataset = table()
     plan = plan_for(ANIMALS, "anchored", shots=2, label_bounds={"cat": 50, "dog": 40})
-    record = run(prepare_run(dataset, plan, PrivacyRequest(3.0, 1e-3)), ToyModel())
+    record = charged_runs.run(charged_runs.prepare_run(dataset, plan, PrivacyRequest(3.0, 1e-3)), ToyModel())
     content = document_bytes(document_for(record))
     parsed = json.loads(content)
     assert parsed["guarantee"]["neighbouring_relation"] == NeighbouringRelation.REPLACE_ONE_ANY.value
@@ -72,7 +75,7 @@ def test_a_declared_bound_that_the_table_does_not_reach_is_refused_before_anythi
 
 def test_persons_are_sampled_and_counted_instead_of_rows():
     dataset = table(rows=240, persons=60)
-    plan = plan_for(ANIMALS, "tang-gaussian", shots=2, unit=PrivacyUnit.PERSON, subsets=3, per_subset=2)
+    plan = plan_for(ANIMALS, "tang-gaussian", shots=2, unit=PrivacyUnit.PERSON, subsets=3, per_subset=2, **FRESH)
     request = request_for(dataset, 3.0)
     prepared = prepare_run(dataset, plan, request)
     persons = {label: len(pool) for label, pool in prepared.pools.items()}
@@ -109,6 +112,6 @@ def test_person_names_never_reach_a_prompt_or_the_file():
             model.tokenizer.decode([i for block in prompt.blocks for i in block.ids]) for prompt in prompts
         )
     )
-    record = run(prepare_run(dataset, plan, request_for(dataset, 3.0)), model)
+    record = charged_runs.run(charged_runs.prepare_run(dataset, plan, request_for(dataset, 3.0)), model)
     assert not any("p12" in text or "who" in text.lower().split() for text in texts if "pet" in text)
     assert json.loads(document_bytes(document_for(record)))["guarantee"]["unit"] == "person"

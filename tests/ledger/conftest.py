@@ -13,10 +13,13 @@ from dpicl_core.ledger import open_ledger
 SERVER = os.environ.get("DPICL_TEST_DATABASE_URL")
 DATABASES = ["sqlite", *(["postgresql"] if SERVER else [])]
 
+collect_ignore = [] if SERVER else ["test_postgresql.py"]
+
 
 def pytest_generate_tests(metafunc):
     if "database" in metafunc.fixturenames:
-        metafunc.parametrize("database", DATABASES, indirect=True)
+        server_alone = metafunc.module.__name__.endswith("test_postgresql")
+        metafunc.parametrize("database", DATABASES[1:] if server_alone else DATABASES, indirect=True)
 
 
 @pytest.fixture

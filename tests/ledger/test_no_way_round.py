@@ -9,6 +9,7 @@ import dpicl_core
 from dpicl_core import charged_runs
 
 ENGINE = Path(dpicl_core.__file__).parent
+ROOT = ENGINE.parent
 FREE = {("dpicl_core.runs", "run"), ("dpicl_core.runs", "prepare_run"), ("dpicl_core.generation", "generate")}
 
 # Where the free loop is defined, and where it is paid for.
@@ -25,9 +26,11 @@ def uses(path):
                 if (node.module, alias.name) in FREE:
                     yield f"{node.module}.{alias.name}"
                 modules[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+        elif isinstance(node, ast.Import):
+            modules.update({alias.asname or alias.name: alias.name for alias in node.names})
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            pair = (modules.get(node.value.id), node.attr)
+        if isinstance(node, ast.Attribute):
+            pair = (modules.get(ast.unparse(node.value)), node.attr)
             if pair in FREE:
                 yield ".".join(pair)
 
@@ -43,11 +46,31 @@ def test_no_command_calls_the_free_loop():
 
 
 def test_only_the_paid_path_imports_the_free_loop():
-    waiting = ("jobs/",)  # the app's jobs move to the paid path next
     found = [
         f"{name} uses {', '.join(names)}"
         for path in ENGINE.rglob("*.py")
-        if not (name := path.relative_to(ENGINE).as_posix()).startswith((*ALLOWED, *waiting))
-        and (names := sorted(uses(path)))
+        if not (name := path.relative_to(ENGINE).as_posix()).startswith(ALLOWED) and (names := sorted(uses(path)))
     ]
     assert found == []
+
+
+def test_no_screen_calls_the_free_loop():
+    screens = [ROOT / "app.py", *(ROOT / "pages").rglob("*.py")]
+    assert len(screens) > 10
+    found = {path.relative_to(ROOT).as_posix(): sorted(uses(path)) for path in screens}
+    assert {name: names for name, names in found.items() if names} == {}
+
+
+def test_the_check_sees_every_way_to_call_the_free_loop(tmp_path):
+    ways = (
+        "from dpicl_core.runs import run",
+        "from dpicl_core.runs import prepare_run as prepare",
+        "from dpicl_core import runs\nruns.run(None, None)",
+        "from dpicl_core import generation as g\ng.generate()",
+        "import dpicl_core.runs\ndpicl_core.runs.run(None, None)",
+        "import dpicl_core.runs as free\nfree.run(None, None)",
+    )
+    for number, way in enumerate(ways):
+        path = tmp_path / f"way_{number}.py"
+        path.write_text(way)
+        assert list(uses(path)), way

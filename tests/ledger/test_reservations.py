@@ -13,7 +13,16 @@ import sqlalchemy as sa
 
 from dpicl_core.errors import BudgetError
 from dpicl_core.language_model import ToyModel
-from dpicl_core.ledger import fingerprint, open_ledger, reserve, schema, smaller_plans, standing, verify_ledger
+from dpicl_core.ledger import (
+    OverTheCapError,
+    fingerprint,
+    open_ledger,
+    reserve,
+    schema,
+    smaller_plans,
+    standing,
+    verify_ledger,
+)
 from dpicl_core.ledger.costs import Standing, cost_parts, for_every_label, labels_over
 from dpicl_core.planning import plan_for, price_plan
 from dpicl_core.values import Example, PrivacyUnit
@@ -122,8 +131,24 @@ def test_a_refusal_says_what_is_left_and_the_plans_it_offers_are_granted(ledger)
     order = order_of(shots=4)
     asset = registered(ledger, terms(epsilon=cap_for(1.6, order)), table())
     spend(ledger, asset, order)
-    with pytest.raises(BudgetError, match=r"spent \d+% of it.*would fit: --shots 2, or --tokens 3, or --epsilon"):
+    with pytest.raises(OverTheCapError, match=r"spent \d+% of it.*would fit: --shots 2 with --epsilon") as refused:
         spend(ledger, asset, order)
+    asked = {option.setting: option for option in refused.value.options}
+    assert set(asked) == {"shots", "tokens", "epsilon"}
+    for changed, too_much in (
+        (order_of(shots=2, epsilon=asked["shots"].epsilon), order_of(shots=2)),
+        (order_of(shots=4, tokens=3, epsilon=asked["tokens"].epsilon), order_of(shots=4, tokens=3)),
+        (order_of(shots=4, epsilon=asked["epsilon"].largest), order_of(shots=4)),
+    ):
+        assert labels_over(position(ledger, asset), cost_parts(asset, changed.plan, changed.prices)) == []
+        # fewer tokens at the same epsilon only get less noise
+        assert labels_over(position(ledger, asset), cost_parts(asset, too_much.plan, too_much.prices))
+
+
+def test_the_plans_that_are_offered_where_the_noise_is_given_by_hand_are_granted_and_no_larger_ones(ledger):
+    order = order_of(shots=4)
+    asset = registered(ledger, terms(epsilon=cap_for(1.6, order)), table())
+    spend(ledger, asset, order)
     parts = cost_parts(asset, order.plan, order.prices)
     offered = {option.setting: option.largest for option in smaller_plans(position(ledger, asset), order.plan, parts)}
     assert set(offered) == {"shots", "tokens", "epsilon"}
@@ -148,6 +173,16 @@ def _same_noise(order, **changes):
         if price.label in smaller.target_labels
     )
     return replace(order, plan=smaller, prices=prices)
+
+
+def test_a_run_whose_id_was_chosen_beforehand_is_paid_once(ledger):
+    order = replace(order_of(), run_id="0" * 31 + "1")
+    asset = registered(ledger, terms(), table())
+    assert [paid.run_id for paid in spend(ledger, asset, order)] == [order.run_id]
+    spent = position(ledger, asset).worst_spent
+    with pytest.raises(BudgetError, match="paid already"):
+        spend(ledger, asset, order)
+    assert position(ledger, asset).worst_spent == spent
 
 
 def test_public_runs_cost_nothing_even_when_everything_is_spent(ledger):
@@ -181,10 +216,10 @@ def test_two_hundred_reservations_from_eight_processes_for_a_cap_of_twenty_end_w
     asset = registered(ledger, terms(epsilon=cap_for(20.5, order)), table())
     job = tmp_path / "job.pickle"
     job.write_bytes(pickle.dumps((asset, fingerprint(table(), ledger.identity), order, MODEL, 25)))
-    command = [sys.executable, "-m", "tests.support.reserve_many", database, str(home), str(job)]
-    started = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(8)]
-    answers = [process.communicate(timeout=240)[0].split() for process in started]
-    assert [process.returncode for process in started] == [0] * 8
+    command = [sys.executable, "-m", "tests.support.reserve_many", database, str(home), str(job), "8"]
+    printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240, check=True).stdout
+    answers = [line.split() for line in printed.splitlines()]
+    assert len(answers) == 8
     assert sum(int(granted) for granted, _ in answers) == 20
     assert sum(int(refused) for _, refused in answers) == 180
     with ledger.read() as connection:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from dpicl_core.mechanisms.simplex import clip_and_rescale, euclidean_projection, project_to_ball
+from dpicl_core.mechanisms.simplex import clip_and_rescale, euclidean_projection, pairwise_distances, project_to_ball
 
 vectors = st.lists(st.floats(-5, 5, allow_nan=False), min_size=1, max_size=12).map(np.array)
 
@@ -56,3 +56,15 @@ def test_points_inside_the_ball_stay_and_points_outside_land_on_its_surface():
     moved = project_to_ball(rows, centre, 0.2)
     assert moved[:2] == pytest.approx(rows[:2])
     assert np.linalg.norm(moved[2] - centre) == pytest.approx(0.2)
+
+
+def test_distances_equal_their_definition_and_no_bit_of_one_depends_on_a_third_row():
+    generator = np.random.default_rng(4)
+    rows = generator.dirichlet(np.full(50, 0.2), 30)
+    distances = pairwise_distances(rows)
+    expected = [[np.sqrt(np.sum((a - b) ** 2)) for b in rows] for a in rows]
+    assert distances == pytest.approx(np.array(expected), abs=1e-14)
+    assert not distances.diagonal().any()
+    changed = pairwise_distances(np.vstack([rows[:7], generator.dirichlet(np.ones(50)), rows[8:]]))
+    others = np.arange(30) != 7
+    assert np.array_equal(distances[np.ix_(others, others)], changed[np.ix_(others, others)])

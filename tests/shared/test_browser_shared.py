@@ -41,7 +41,7 @@ def test_trec_is_uploaded_planned_and_generated_with_the_default_model(browser, 
     first = _text_once_there(page)
     address = page.url
     page.get_by_role("link", name="2 Plan").click()
-    page.get_by_text("What this buys").wait_for()
+    page.get_by_role("heading", name="What this buys").wait_for()
     page.get_by_role("link", name="3 Generate").click()
     page.locator(".st-key-run_status").wait_for()
     page.reload()

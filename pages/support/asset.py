@@ -1,0 +1,135 @@
+"""The table's data asset on the screens: where it belongs, what the steward says of it, what a run would cost it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future
+from typing import TypeVar
+
+import streamlit as st
+
+from dpicl_core.charged_runs import AssetChoice, refreshed
+from dpicl_core.errors import DPICLError
+from dpicl_core.jobs import Offer, Whereabouts, offer_for, whereabouts
+from dpicl_core.ledger import DEFAULT_CAP_EPSILON, Asset, Standing, all_assets, standing
+from dpicl_core.ledger.purge import purged_when
+from dpicl_core.runs import PrivacyRequest
+from pages.support import keep
+from pages.support.choices import Choices
+from pages.support.state import ASKED, background, ledger, studio
+
+Answer = TypeVar("Answer")
+
+NEW_ASSET = ""
+"""In the select box of assets: none of those there are."""
+
+
+def where() -> Whereabouts | None:
+    """The assets of this session's table; None while the ledger is being asked."""
+    state = studio()
+    dataset = state.dataset
+    assert dataset is not None
+    try:
+        book = ledger()
+    except DPICLError as error:
+        return Whereabouts(None, str(error))
+    asked = _asked("where", (state.table_id, book.ledger_id), lambda: whereabouts(dataset, book))
+    if not asked.done():
+        return None
+    found = asked.result()
+    if found.known is None:
+        return found
+    try:
+        return Whereabouts(refreshed(found.known, book))
+    except DPICLError as error:
+        return Whereabouts(None, str(error))
+
+
+def offer(choices: Choices) -> Offer | None:
+    """The run as the confirmation states it; None while it is being prepared. What is shown is what is paid."""
+    state = studio()
+    dataset, plan, chosen = state.dataset, choices.plan, choice()
+    assert dataset is not None
+    try:
+        book = ledger()
+    except DPICLError as error:
+        return Offer(None, str(error))
+    reads = plan.mechanism.reads_private_rows
+    request = PrivacyRequest(choices.request.epsilon if reads else None, choices.request.delta)
+    key = (state.table_id, state.confirm_token, book.ledger_id, plan, request, chosen)
+    asked = _asked("offer", key, lambda: offer_for(dataset, plan, request, chosen, book))
+    return asked.result() if asked.done() else None
+
+
+def choice() -> AssetChoice:
+    """What the fields of the budget say; the engine's defaults where they say nothing."""
+    found = where()
+    if found is None or found.known is None:
+        return AssetChoice()
+    other = str(keep.value("budget_charge_to", NEW_ASSET) or NEW_ASSET)
+    if found.known.assets:
+        who, why = (str(keep.value(key, "") or "").strip() for key in ("budget_decider", "budget_reason"))
+        excepted = bool(keep.value("budget_exception", False)) or len(found.known.assets) > 1
+        if excepted and other and who and why:
+            return AssetChoice(name=other, override_reason=f"{who}: {why}")
+        return AssetChoice()
+    if other:
+        return AssetChoice(name=other)
+    cap = float(keep.value("budget_cap", DEFAULT_CAP_EPSILON))
+    return AssetChoice(
+        name=str(keep.value("budget_name", "") or "").strip() or None,
+        owner=str(keep.value("budget_owner", "") or "").strip() or None,
+        cap=None if cap == DEFAULT_CAP_EPSILON else cap,
+        rule="sum" if keep.value("budget_rule") == "sum" else None,
+    )
+
+
+def standing_of(asset: Asset) -> Standing:
+    """What an asset has spent until now."""
+    with ledger().read() as connection:
+        return standing(connection, asset)
+
+
+def known_assets() -> list[Asset]:
+    """Every asset of the ledger, oldest first."""
+    with ledger().read() as connection:
+        return all_assets(connection)
+
+
+def left_line() -> str:
+    """What is left of the table's asset, in one phrase for the header."""
+    found = where()
+    if found is None:
+        return "the ledger is being asked what is left"
+    if found.known is None:
+        return "the ledger cannot be read, so no run can start"
+    if not found.known.assets:
+        return "nothing spent from this table yet"
+    if len(found.known.assets) > 1:
+        return "this table meets several data assets; decide on Generate"
+    asset = found.known.assets[0]
+    try:
+        with ledger().read() as connection:
+            if purged_when(connection, asset) is not None:
+                return f"asset {asset.name} was ended for good, so no run is charged to it any more"
+            spent = standing(connection, asset).share_spent
+    except DPICLError:
+        return "the ledger cannot be read, so no run can start"
+    return f"left of asset {asset.name}: {left_percent(1 - spent)} of {asset.epsilon:g}"
+
+
+def left_percent(share: float) -> str:
+    """A share that is left, rounded down, so that no one plans with more than there is."""
+    return f"{max(share, 0.0) * 1000 // 1 / 10:g}%"
+
+
+def _asked(name: str, key: Hashable, question: Callable[[], Answer]) -> Future[Answer]:
+    """The session's question of that name, asked anew where the key is another one."""
+    slot = f"{ASKED}{name}"
+    kept = st.session_state.get(slot)
+    if kept is None or kept[0] != key:
+        if kept is not None:
+            kept[1].cancel()
+        kept = st.session_state[slot] = (key, background().ask(question))
+    asked: Future[Answer] = kept[1]
+    return asked

@@ -1,0 +1,157 @@
+"""The confirmation: what this run costs, whose budget pays, what is left; and the one button that spends."""
+
+from __future__ import annotations
+
+import secrets
+
+import streamlit as st
+
+from dpicl_core.charged_runs import ReadyRun
+from dpicl_core.errors import DPICLError
+from dpicl_core.jobs import Offer, rough_seconds
+from dpicl_core.ledger import SmallerPlan
+from pages.support import keep
+from pages.support.asset import left_percent, offer, where
+from pages.support.budget import rule_words
+from pages.support.choices import EPSILONS, Choices, choices_of
+from pages.support.guard import guarded
+from pages.support.polling import polled
+from pages.support.resuming import RUN_PARAMETER
+from pages.support.state import change, quotes, registry, studio
+from pages.support.text import count, duration, number, plain, refusal
+from pages.support.words import TITLES
+
+POLL_SECONDS = 0.5
+
+
+def confirmation() -> None:
+    """Polled only while the ledger and the accountants work; what stands then is still, so no click meets a redraw."""
+    polled(_draw, pending=lambda: _offered() is None, seconds=POLL_SECONDS)
+
+
+def _offered() -> Offer | None:
+    """The offer for the plan as it is chosen; None while something is still being worked out."""
+    try:
+        choices = choices_of(studio())
+    except DPICLError as error:
+        return Offer(None, str(error))
+    quote = quotes().quote(choices.request)
+    if quote.problem:
+        return Offer(None, quote.problem)
+    return None if where() is None else offer(choices)
+
+
+@guarded
+def _draw() -> None:
+    offered = _offered()
+    with st.container(border=True, key="confirmation"):
+        if offered is None:
+            _being_prepared()
+        elif offered.ready is None:
+            _refused(offered)
+        else:
+            _ready(offered.ready, choices_of(studio()))
+
+
+def _being_prepared() -> None:
+    """The same places as the finished confirmation, so that nothing jumps."""
+    epsilon = quotes().quote(choices_of(studio()).request).epsilon_tight or 0
+    _heading(epsilon)
+    plain("By the paper's accountant: being computed ...")
+    plain("The ledger is being asked which data asset pays, and what is left of it ...")
+    _button(None, reads=choices_of(studio()).plan.mechanism.reads_private_rows)
+    st.caption("The button opens when the ledger and both accountants have answered, in a few seconds.")
+
+
+def _heading(epsilon: float) -> None:
+    st.subheader(f"This run will spend epsilon {number(epsilon)}, whatever happens after you press.", anchor=False)
+
+
+def _ready(ready: ReadyRun, choices: Choices) -> None:
+    plan = ready.plan
+    reads = plan.mechanism.reads_private_rows
+    _heading(max(price.epsilon_tight for price in ready.prices) if reads else 0)
+    paper = max(price.epsilon_paper for price in ready.prices) if reads else 0
+    plain(
+        f"By the paper's accountant: {number(paper)}. delta {ready.request.delta:g}. A stop, a crash or an early end "
+        "gives nothing back."
+    )
+    _budget(ready)
+    plain(
+        f"{count(len(plan.target_labels), 'demonstration')} by {TITLES[plan.mechanism.name]}, up to "
+        f"{count(plan.tokens, 'token')} each, for: {', '.join(plan.target_labels[:12])}. "
+        f"About {duration(rough_seconds(plan, registry().pace()))}."
+    )
+    _button(ready.run_id, reads=reads)
+
+
+def _budget(ready: ReadyRun) -> None:
+    """Whose budget pays, what was spent of it, and what the run would leave."""
+    asset, outlook = ready.asset, ready.outlook
+    kind = "the new data asset" if ready.is_new else "data asset"
+    plain(
+        f"Charged to {kind} {asset.name} of {asset.owner}: cap epsilon {asset.epsilon:g} at delta {asset.delta:g} over "
+        f"all runs, {rule_words(asset)}. Spent so far: {100 * outlook.before.share_spent:.3g}% of the cap. After this "
+        f"run: {left_percent(1 - outlook.after.share_spent)} left."
+    )
+    if outlook.paid_by_all:
+        plain(f"Every label pays for this run: {outlook.paid_by_all}.")
+    if ready.override is not None:
+        plain(f"By exception, recorded for good: {ready.override.reason}")
+
+
+def _button(ready_id: str | None, *, reads: bool) -> None:
+    st.button(
+        "Spend and start" if reads else "Start (spends nothing)",
+        type="primary",
+        key="spend",
+        icon=":material/play_arrow:",
+        disabled=ready_id is None,
+        on_click=_start,
+        args=(ready_id,),
+    )
+
+
+def _refused(offered: Offer) -> None:
+    """One sentence, and one button for each smaller plan that would fit."""
+    fitting = [found for option in offered.options if (found := _as_choice(option)) is not None]
+    problem = offered.problem
+    if fitting:
+        problem += "These would fit: " + ", or ".join(words for words, _ in fitting) + "."
+    elif offered.options:
+        problem += "No smaller plan that can be chosen here fits any more."
+    refusal(problem)
+    with st.container(horizontal=True):
+        for index, (words, settings) in enumerate(fitting):
+            st.button(f"Take {words}", key=f"smaller_{index}", on_click=keep.put, kwargs=settings)
+
+
+def _as_choice(option: SmallerPlan) -> tuple[str, dict[str, float]] | None:
+    """A smaller plan in words and as settings of Plan; None where the slider does not go down to its epsilon."""
+    asked = option.largest if option.setting == "epsilon" else option.epsilon
+    at_most = None if asked is None else max((value for value in EPSILONS if value <= asked), default=None)
+    if asked is not None and at_most is None:
+        return None
+    epsilon = "" if at_most is None else f"epsilon {at_most:g}"
+    settings: dict[str, float] = {} if at_most is None else {"plan_epsilon": at_most}
+    if option.setting == "epsilon":
+        return epsilon, settings
+    count_ = int(option.largest)
+    words = count(count_, "demonstration") if option.setting == "shots" else f"at most {count(count_, 'token')} each"
+    key = "plan_shots" if option.setting == "shots" else "plan_tokens"
+    return f"{words} at {epsilon}" if epsilon else words, {**settings, key: count_}
+
+
+@guarded
+def _start(ready_id: str | None) -> None:
+    """Start the run that was on the screen, once: its id is paid once, however often the button is pressed."""
+    state = studio()
+    if state.dataset is None:
+        return
+    choices = choices_of(state)
+    offered = offer(choices)
+    if offered is None or offered.ready is None or offered.ready.run_id != ready_id:
+        return  # something has changed since the button was drawn: the confirmation is drawn anew
+    run_id = registry().submit(offered.ready, token=state.confirm_token, model=choices.model)
+    change(run_id=run_id, confirm_token=secrets.token_urlsafe(16), own_runs=(*state.own_runs, run_id))
+    st.query_params[RUN_PARAMETER] = run_id
