@@ -96,8 +96,8 @@ def _declaration() -> None:
             "Public label list, one a line",
             key=keep.ready("data_labels", ""),
             height=110,
-            help="Write it from what you know. A label that only the table knows would be private. Where blanks around a "
-            'label belong to it, put it in double quotes, as in " yes".',
+            help="Write it from what you know. A label that only the table knows would be private. Where blanks around "
+            'a label belong to it, put it in double quotes, as in " yes".',
         )
     else:
         labels = TASKS[chosen].labels
