@@ -39,7 +39,7 @@ def _export(snapshot: RunSnapshot) -> None:
             f"{number(snapshot.epsilon_paper)} by the paper's."
         )
         st.download_button(
-            "Download the JSON",
+            "Download the JSON, unvetted",
             partial(registry().export, snapshot.run_id),
             file_name="demonstrations.json",
             mime="application/json",
@@ -56,3 +56,11 @@ def _in_the_ledger(snapshot: RunSnapshot) -> None:
     if snapshot.spends:
         st.caption(f"In the ledger: run {snapshot.ledger_run_id}")
         plain(f"Charged to data asset {snapshot.asset_name}.")
+        if snapshot.record is not None:
+            st.page_link(
+                "pages/vet.py",
+                label="Vet and export",
+                icon=":material/fact_check:",
+                query_params={"of": snapshot.ledger_run_id},
+                help="A person reads each text, approves, edits or rejects it, and signs; then it may leave.",
+            )

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, Playwright, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from dpicl_core.data import declare_labels, read_dataset
 from dpicl_core.ledger import AssetTerms, Ledger, create_asset, fingerprint, open_ledger, tie_file
@@ -160,8 +161,19 @@ def to_plan(page: Page) -> None:
 
 
 def to_generate(page: Page) -> None:
+    """To the confirmation, until it can be pressed.
+
+    Where a poll of Plan reaches Streamlit 1.67 together with the click, the click is lost now and then; a person then
+    presses once more, and so does this.
+    """
     onward(page, "Continue to Generate").click()
-    page.locator(".st-key-spend button:not([disabled])").wait_for()
+    ready = page.locator(".st-key-spend button:not([disabled])")
+    try:
+        ready.wait_for(timeout=PATIENCE / 4)
+    except PlaywrightTimeout:
+        if onward(page, "Continue to Generate").count():
+            onward(page, "Continue to Generate").click()
+        ready.wait_for()
 
 
 def start(page: Page) -> None:
