@@ -12,16 +12,17 @@ rest_while_waiting()  # before any test module imports torch
 
 LONG_FIRST = (
     "browser/test_default_model.py",
+    "ledger/",
+    "audit/",
+    "accounting/",
     "shared/test_main_job.py",
-    "shared/test_browser_shared.py",
     "cli/test_commands.py",
     "browser/",
-    "ledger/test_charged_runs.py",
-    "ledger/test_reservations.py",
+    "shared/test_browser_shared.py",
     "language_model/",
-    "audit/",
 )
-"""Files that take longest, first: two processes share the tests file by file, and neither should wait at the end."""
+"""Two processes share the tests file by file: the longest file begins, beside files that leave it the processor, and
+no long one is left for the end."""
 
 
 def pytest_collection_modifyitems(items):

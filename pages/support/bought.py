@@ -44,17 +44,23 @@ def _column() -> None:
     if quote.problem:
         refusal(quote.problem)
     else:
-        _price(quote, choices.plan)
-        _risk(quote, choices.plan)
-    _feasibility(quote, choices.plan)
-    seconds = rough_seconds(choices.plan, registry().pace())
-    st.markdown(f"About **{duration(seconds)}** on this machine, once the model is loaded.")
+        _price(quote)
+    with st.container(key="bought_more"):  # what a phone folds away
+        if not quote.problem:
+            _noise(quote, choices.plan)
+            _risk(quote, choices.plan)
+        _feasibility(quote, choices.plan)
+        seconds = rough_seconds(choices.plan, registry().pace())
+        st.markdown(f"About **{duration(seconds)}** on this machine, once the model is loaded.")
 
 
-def _price(quote: Quote, plan: GenerationPlan) -> None:
+def _price(quote: Quote) -> None:
     paper = "being computed ..." if quote.epsilon_paper is None else number(quote.epsilon_paper)
     st.markdown(f"The privacy loss epsilon **{number(quote.epsilon_tight or 0)}**, by the tight accountant")
     st.caption(f"By the paper's accountant: {paper}")
+
+
+def _noise(quote: Quote, plan: GenerationPlan) -> None:
     targets = [label for label in quote.labels if label.target]
     own = [label.noise for label in targets if label.noise is not None]
     tang = [label.tang_noise for label in targets if label.tang_noise is not None]
