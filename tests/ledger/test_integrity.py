@@ -21,11 +21,9 @@ PERSONS = [f"Person {i // 2}" for i in range(60)]
 
 @pytest.fixture
 def used(ledger):
-    """A ledger with one finished run, an export and an opened view."""
-    dataset = table()
-    record = run(
-        prepare_run(dataset, order_of().plan, request_for(dataset, 1.0), ledger=ledger, actor="Ada"), ToyModel()
-    )
+    """A ledger with one finished run of two texts of six tokens, an export and an opened view."""
+    dataset, plan = table(), order_of(min_tokens=6).plan
+    record = run(prepare_run(dataset, plan, request_for(dataset, 1.0), ledger=ledger, actor="Ada"), ToyModel())
     record_decision(ledger, "exported", actor="Bo", run_id=record.run_id, details={"sha256": "ab"})
     record_decision(ledger, "internal-view", actor="Bo", run_id=record.run_id, details={"view": "clusters"})
     return ledger
