@@ -31,7 +31,7 @@ def slow(name=None, *, progress=None):
 
 def crashing(name=None, *, progress=None):
     """Ends its process, as the operating system does when memory runs out, at the third private call."""
-    return ToyModel(observer=_at_third_private_call(lambda prompts: os._exit(9)))
+    return ToyModel(observer=_at_private_call(3, lambda prompts: os._exit(9)))
 
 
 def quoting(name=None, *, progress=None):
@@ -41,7 +41,7 @@ def quoting(name=None, *, progress=None):
         texts = ToyModel().tokenizer
         raise RuntimeError(" ".join(texts.decode(block.ids) for block in prompts[0].blocks))
 
-    return ToyModel(observer=_at_third_private_call(fail))
+    return ToyModel(observer=_at_private_call(2, fail))  # a text may end with its second token
 
 
 def missing(name=None, *, progress=None):
@@ -51,16 +51,16 @@ def missing(name=None, *, progress=None):
 
 def stuck(name=None, *, progress=None):
     """A model whose third private call never ends."""
-    return ToyModel(observer=_at_third_private_call(lambda prompts: time.sleep(600)))
+    return ToyModel(observer=_at_private_call(3, lambda prompts: time.sleep(600)))
 
 
-def _at_third_private_call(act):
+def _at_private_call(number, act):
     calls = []
 
     def observe(asked, prompts):
         if asked == "private":
             calls.append(asked)
-            if len(calls) == 3:
+            if len(calls) == number:
                 act(prompts)
 
     return observe

@@ -161,19 +161,23 @@ def to_plan(page: Page) -> None:
 
 
 def to_generate(page: Page) -> None:
-    """To the confirmation, until it can be pressed.
-
-    Where a poll of Plan reaches Streamlit 1.67 together with the click, the click is lost now and then; a person then
-    presses once more, and so does this.
-    """
+    """To the confirmation, until it can be pressed."""
     onward(page, "Continue to Generate").click()
-    ready = page.locator(".st-key-spend button:not([disabled])")
+    arrived(page, "Continue to Generate", page.locator(".st-key-spend button:not([disabled])"))
+
+
+def arrived(page: Page, link: str, sign) -> None:
+    """Wait for the sign of a screen whose link was pressed.
+
+    Where a poll of the old screen reaches Streamlit 1.67 together with the press, the press is lost now and then; a
+    person then presses once more, and so does this.
+    """
     try:
-        ready.wait_for(timeout=PATIENCE / 4)
+        sign.wait_for(timeout=PATIENCE / 4)
     except PlaywrightTimeout:
-        if onward(page, "Continue to Generate").count():
-            onward(page, "Continue to Generate").click()
-        ready.wait_for()
+        if onward(page, link).count():
+            onward(page, link).click()
+        sign.wait_for()
 
 
 def start(page: Page) -> None:
