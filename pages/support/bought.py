@@ -20,10 +20,11 @@ _HIGH_NOISE = 1.5
 
 def what_this_buys() -> None:
     """The right column. While slow numbers are being worked out it asks again twice a second."""
-    polled(_column, pending=_pending, seconds=0.5)
+    polled(_column, pending=price_pending, seconds=0.5)
 
 
-def _pending() -> bool:
+def price_pending() -> bool:
+    """Whether a number of this plan's price is still being worked out; while it is, the column polls."""
     try:
         return not quotes().quote(choices_of(studio()).request).complete
     except DPICLError:

@@ -181,8 +181,14 @@ def arrived(page: Page, link: str, sign) -> None:
 
 
 def start(page: Page) -> None:
+    """Start the run, wait for its status; where Streamlit 1.67 leaves the old screen standing, reload the address."""
     press(page, "Spend and start")
-    page.locator(".st-key-run_status").wait_for()
+    status = page.locator(".st-key-run_status")
+    try:
+        status.wait_for(timeout=PATIENCE / 4)
+    except PlaywrightTimeout:
+        page.reload()
+        status.wait_for()
 
 
 def upload(page: Page, path: Path, task: str) -> None:
