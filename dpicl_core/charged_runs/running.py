@@ -7,13 +7,14 @@ from dataclasses import replace
 from datetime import datetime
 
 from dpicl_core import runs
+from dpicl_core.charged_runs.internal_view import open_view
 from dpicl_core.charged_runs.preparing import PaidRun, ReadyRun, assignment_of, pay
 from dpicl_core.data import Dataset, pool_for
 from dpicl_core.errors import ConfigError, DataError, DPICLError, LedgerError
 from dpicl_core.events import DemonstrationFinished, EndReason, ReleasedEvent, TokenReleased
 from dpicl_core.generation import Observer
 from dpicl_core.language_model.protocol import LanguageModel, ModelInfo
-from dpicl_core.ledger import assets, matching, tokens
+from dpicl_core.ledger import assets, tokens
 from dpicl_core.ledger.assets import Asset
 from dpicl_core.ledger.fingerprints import fingerprint
 from dpicl_core.ledger.identity import user_name
@@ -130,7 +131,7 @@ def internal_run(
     on_event: Callable[[ReleasedEvent], None] | None = None,
 ) -> RunRecord:
     """A run without protection, for the steward's eyes: opening it is recorded, its text is stored nowhere."""
-    _note_view(dataset, f"run by {plan.mechanism.name}, not DP", ledger, actor)
+    open_view(dataset, f"run by {plan.mechanism.name}, not DP", ledger=ledger, actor=actor)
     prepared = runs.prepare_run(dataset, plan, request)
     return runs.run(prepared, model, on_event=on_event)
 
@@ -139,7 +140,7 @@ def reveal_random_rows(
     dataset: Dataset, plan: GenerationPlan, *, ledger: Ledger | None = None, actor: str | None = None
 ) -> tuple[Example, ...]:
     """One random real row for each target label, for the steward's eyes: not DP, recorded, never exported."""
-    _note_view(dataset, "random real rows, not DP", ledger, actor)
+    open_view(dataset, "random real rows, not DP", ledger=ledger, actor=actor)
     secret = SecretRandomness()
     pools = {label: pool_for(dataset, label, PrivacyUnit.ROW) for label in plan.pool_labels()}
     shown = []
@@ -149,19 +150,6 @@ def reveal_random_rows(
             raise DataError(f"label {label} has no row to show; choose another target label.")
         shown.append(pool.units[secret.choose(len(pool))][0])
     return tuple(shown)
-
-
-def _note_view(dataset: Dataset, view: str, ledger: Ledger | None, actor: str | None) -> None:
-    """Record that something internal was opened, on every asset that the file belongs to."""
-    book = open_ledger() if ledger is None else ledger
-    mark = fingerprint(dataset, book.identity)
-    with book.read() as connection:
-        met = [meeting.asset.id for meeting in matching.meetings(connection, mark) if meeting.binds]
-    touched: list[str | None] = [*met] or [None]
-    for asset_id in touched:
-        tokens.record_decision(
-            book, "internal-view", actor=actor or user_name(), asset_id=asset_id, details={"view": view}
-        )
 
 
 def _go(

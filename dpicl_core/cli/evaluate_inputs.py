@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress as Bar
 
-from dpicl_core.cli.inputs import task_from
+from dpicl_core.cli.inputs import plan_settings, task_from
 from dpicl_core.data import Dataset, declare_labels, pool_for, read_dataset
 from dpicl_core.documents import DemonstrationsDocument
 from dpicl_core.errors import ConfigError
@@ -19,7 +19,6 @@ from dpicl_core.evaluation import common_task
 from dpicl_core.evaluation.accuracy import Progress
 from dpicl_core.files import read_bytes
 from dpicl_core.planning import mechanism_named, plan_for
-from dpicl_core.sampling import Grouping
 from dpicl_core.specs import MechanismSpec
 from dpicl_core.values import GenerationPlan, Pool, PrivacyUnit, Selection, Task
 from dpicl_core.verification import read_document
@@ -82,14 +81,7 @@ def plan_behind(
         task,
         mechanism or mechanism_named("public-only"),
         shots=arguments.shots or 4,
-        targets=arguments.target_label,
-        subsets=arguments.subsets,
-        per_subset=arguments.per_subset,
-        tokens=arguments.tokens,
-        vocabulary=arguments.vocabulary,
-        record_tokens=arguments.record_tokens,
-        min_tokens=arguments.min_tokens,
-        grouping=Grouping(arguments.grouping),
+        **plan_settings(arguments),
     )
     if not documents:
         return plan

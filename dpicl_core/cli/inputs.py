@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -120,18 +121,25 @@ def plan_from(arguments: argparse.Namespace, task: Task, mechanism: MechanismSpe
         task,
         mechanism,
         shots=arguments.shots,
-        targets=arguments.target_label,
-        subsets=arguments.subsets,
-        per_subset=arguments.per_subset,
-        tokens=arguments.tokens,
-        vocabulary=arguments.vocabulary,
-        record_tokens=arguments.record_tokens,
-        min_tokens=arguments.min_tokens,
+        **plan_settings(arguments),
         selection=selection_from(arguments),
         unit=PrivacyUnit.ROW if arguments.person_column is None else PrivacyUnit.PERSON,
         label_bounds=label_bounds_from(arguments),
-        grouping=Grouping(arguments.grouping),
     )
+
+
+def plan_settings(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The settings of a plan that every command with a plan takes as they are given, None for the task's own."""
+    return {
+        "targets": arguments.target_label,
+        "subsets": arguments.subsets,
+        "per_subset": arguments.per_subset,
+        "tokens": arguments.tokens,
+        "vocabulary": arguments.vocabulary,
+        "record_tokens": arguments.record_tokens,
+        "min_tokens": arguments.min_tokens,
+        "grouping": Grouping(arguments.grouping),
+    }
 
 
 def request_from(arguments: argparse.Namespace, dataset: Dataset) -> PrivacyRequest:

@@ -123,7 +123,8 @@ class TransformersModel:
     def _run(self, prompts: Sequence[TokenPrompt], asked: Sequence[NDArray[np.int64] | None]) -> NDArray[np.float64]:
         """Last-position logits (M, K) of the asked ids, or (M, V); an error of the library loses its content."""
         shared = shared_width(prompts)
-        return without_content(lambda: self._last_logits(prompts, shared, asked), len(prompts), sum(prompts[0].widths))
+        failed = batch_failed(len(prompts), sum(prompts[0].widths))
+        return without_content(lambda: self._last_logits(prompts, shared, asked), failed)
 
     def _last_logits(
         self, prompts: Sequence[TokenPrompt], shared: int, asked: Sequence[NDArray[np.int64] | None]
@@ -221,8 +222,8 @@ def as_float64(logits: torch.Tensor) -> NDArray[np.float64]:
     return result
 
 
-def without_content(work: Callable[[], Result], rows: int, tokens: int) -> Result:
-    """Do the work on so many rows and tokens; an error of the library loses its content, its kind alone is told."""
+def without_content(work: Callable[[], Result], told: Callable[[str], str]) -> Result:
+    """Do the work; an error of the library loses its content, and `told` makes the sentence from its kind alone."""
     try:
         return work()
     except DPICLError:
@@ -230,7 +231,12 @@ def without_content(work: Callable[[], Result], rows: int, tokens: int) -> Resul
     except Exception as error:
         kind = type(error).__name__
     # raised outside the handler: the library's error, whose frames hold private ids, is then not even its context
-    raise ModelError(
+    raise ModelError(told(kind))
+
+
+def batch_failed(rows: int, tokens: int) -> Callable[[str], str]:
+    """What is told of an error in a batch of so many rows and tokens, which are public."""
+    return lambda kind: (
         f"the language model could not run a batch of {rows} x {tokens} tokens ({kind}); "
         "free memory, lower --subsets, --per-subset or --record-tokens, or use another model."
     )

@@ -11,27 +11,23 @@ query; so one pass gives what a pass for each answer would.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpicl_core.errors import DPICLError, ModelError
 from dpicl_core.language_model.protocol import require_context
 from dpicl_core.language_model.scoring import Done, Ids, check_continuations, require_numbers
+from dpicl_core.language_model.transformers_model import TransformersModel, without_content
 
 if TYPE_CHECKING:
     import torch
 
-    from dpicl_core.language_model.transformers_model import TransformersModel
-
 LOGIT_BYTES = 2**28
 """Memory for the logits of one batch."""
-
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +75,7 @@ class TransformersScorer:
         for rows in self._batches(shared, [len(query) for query in queries], extra):
             chosen = [queries[row] for row in rows]
             given = [continuations[row] for row in rows]
-            values = _without_content(partial(self._answer_logs, shared, chosen, given, closing))
+            values = without_content(partial(self._answer_logs, shared, chosen, given, closing), _queries_failed)
             require_numbers(values)
             result[rows] = values
             finished += len(rows)
@@ -93,7 +89,7 @@ class TransformersScorer:
         finished = 0
         for rows in self._batches(shared, [len(query) + tokens for query in queries], [0] * len(queries)):
             chosen = [queries[row] for row in rows]
-            found = _without_content(partial(self._greedy_rows, shared, chosen, tokens))
+            found = without_content(partial(self._greedy_rows, shared, chosen, tokens), _queries_failed)
             for row, answer in zip(rows, found, strict=True):
                 answers[row] = answer
             finished += len(rows)
@@ -238,15 +234,8 @@ def _lay_out(before: int, queries: Sequence[Ids], answers: Sequence[Sequence[Ids
     return _Batch(ids, positions, visible, width, tuple(first))
 
 
-def _without_content(work: Callable[[], Result]) -> Result:
-    """Do the work; an error of the library loses its content, which may be private, and keeps its kind."""
-    try:
-        return work()
-    except DPICLError:
-        raise
-    except Exception as error:
-        kind = type(error).__name__
-    raise ModelError(
+def _queries_failed(kind: str) -> str:
+    return (
         f"the language model could not answer a batch of queries ({kind}); free memory, use shorter queries, or choose "
         "another model."
     )

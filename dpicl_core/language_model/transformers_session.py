@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 from dpicl_core.language_model.kept_session import KeptStates
 from dpicl_core.language_model.protocol import common_widths, require_context, require_ids, restricted_probabilities
 from dpicl_core.language_model.sessions import PublicRequest, RowRequest, SessionSize
-from dpicl_core.language_model.transformers_model import TransformersModel, as_float64, chosen_logits, without_content
+from dpicl_core.language_model.transformers_model import (
+    TransformersModel,
+    as_float64,
+    batch_failed,
+    chosen_logits,
+    without_content,
+)
 from dpicl_core.values import TokenBlock, TokenPrompt
 
 if TYPE_CHECKING:
@@ -33,7 +39,8 @@ class TransformersSession:
         if not self._keeps_states or any(len(request.prompt.blocks) != 2 for request in requests):
             return [self._model.public_logits(request.prompt) for request in requests]
         rows = without_content(
-            lambda: as_float64(self._states_for(requests[0].prompt).public(requests)), len(requests), widest
+            lambda: as_float64(self._states_for(requests[0].prompt).public(requests)),
+            batch_failed(len(requests), widest),
         )
         self._model.require_finite(rows)
         return list(rows)
@@ -44,7 +51,7 @@ class TransformersSession:
             require_ids(request.ids, self._model.tokenizer.vocabulary_size)
         rows = sum(len(request.prompts) for request in requests)
         widest = max(sum(request.prompts[0].widths) for request in requests)
-        found = without_content(lambda: self._kept_logits(requests), rows, widest)
+        found = without_content(lambda: self._kept_logits(requests), batch_failed(rows, widest))
         if found is None:
             return self._model.many_private_probabilities(requests)
         return [restricted_probabilities(logits) for logits in found]

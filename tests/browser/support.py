@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -164,6 +164,14 @@ def to_generate(page: Page) -> None:
     """To the confirmation, until it can be pressed."""
     onward(page, "Continue to Generate").click()
     arrived(page, "Continue to Generate", page.locator(".st-key-spend button:not([disabled])"))
+
+
+def plan_run(page: Page, numbers: Mapping[str, int]) -> None:
+    """From Plan to the confirmation with these numbers, by their names on the screen."""
+    page.locator("summary", has_text="Advanced").click()
+    for label, value in numbers.items():
+        set_number(page, label, value)
+    to_generate(page)
 
 
 def arrived(page: Page, link: str, sign) -> None:

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser.support import button, onward, opened, set_number, settled, start, to_generate, to_plan, words
+from tests.browser.support import (
+    button,
+    onward,
+    opened,
+    plan_run,
+    settled,
+    start,
+    to_plan,
+    words,
+)
 from tests.support.tables import animal_rows
 
 
@@ -26,10 +35,7 @@ def read(page, path, labels):
 
 def small_run(page):
     to_plan(page)
-    page.locator("summary", has_text="Advanced").click()
-    for label, value in (("M, groups", 4), ("N, rows", 2), ("T_max", 6), ("How many", 1)):
-        set_number(page, label, value)
-    to_generate(page)
+    plan_run(page, {"M, groups": 4, "N, rows": 2, "T_max": 6, "How many": 1})
     start(page)
 
 

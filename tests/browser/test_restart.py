@@ -8,9 +8,18 @@ import psutil
 
 from dpicl_core.charged_runs import tokens_at_most
 from dpicl_core.ledger import asset_reports, open_ledger, run_lines, stored_run, verify_ledger
-from tests.browser.support import button, opened, press, served, set_number, start, to_generate, to_plan, words
+from tests.browser.support import (
+    button,
+    opened,
+    plan_run,
+    press,
+    served,
+    start,
+    to_plan,
+    words,
+)
 from tests.browser.test_isolation import read, table
-from tests.browser.test_run_as_a_job import download, press_expander, wait_for_tokens
+from tests.browser.test_run_as_a_job import download, wait_for_tokens
 from tests.support.tables import animal_rows
 
 
@@ -20,10 +29,7 @@ def test_a_server_killed_in_the_middle_of_a_run_goes_on_after_a_restart_at_no_co
         page = opened(browser, server.url)
         read(page, path, "cat\ndog")
         to_plan(page)
-        press_expander(page, "Advanced")
-        for label, value in (("M, groups", 4), ("N, rows", 2), ("T_max", 40), ("How many", 2)):
-            set_number(page, label, value)
-        to_generate(page)
+        plan_run(page, {"M, groups": 4, "N, rows": 2, "T_max": 40, "How many": 2})
         start(page)
         wait_for_tokens(page, 9)
         seen = [page.locator(f".st-key-draft_{index} pre, .st-key-draft_{index} .stText").last for index in range(2)]

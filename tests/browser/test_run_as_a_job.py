@@ -14,11 +14,10 @@ from tests.browser.support import (
     arrived,
     button,
     opened,
+    plan_run,
     press,
-    set_number,
     settled,
     start,
-    to_generate,
     to_plan,
     use_sample,
     words,
@@ -35,20 +34,12 @@ def ready(browser, server_of):
         pages.append(page)
         use_sample(page)
         to_plan(page)
-        press_expander(page, "Advanced")
-        set_number(page, "T_max", tokens)
-        set_number(page, "How many", shots)
-        to_generate(page)
+        plan_run(page, {"T_max": tokens, "How many": shots})
         return page
 
     yield prepare
     for page in pages:
         page.context.close()
-
-
-def press_expander(page, name):
-    page.locator("summary", has_text=name).click()
-    time.sleep(0.3)
 
 
 def tokens_shown(page):

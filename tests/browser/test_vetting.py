@@ -13,11 +13,10 @@ from dpicl_core.verification import read_document, verify
 from tests.browser.support import (
     button,
     opened,
+    plan_run,
     press,
-    set_number,
     settled,
     start,
-    to_generate,
     to_plan,
     use_sample,
     words,
@@ -31,10 +30,7 @@ def a_run(page):
     """Two short texts of the sample."""
     use_sample(page)
     to_plan(page)
-    set_number(page, "How many", 2)
-    page.locator("summary", has_text="Advanced").click()
-    set_number(page, "T_max", 6)
-    to_generate(page)
+    plan_run(page, {"How many": 2, "T_max": 6})
     start(page)
     button(page, "Download the JSON").wait_for()
 

@@ -7,7 +7,10 @@ import time
 
 import pytest
 
-from tests.browser.support import chromium_path
+from tests.browser.support import (
+    chromium_path,
+    plan_run,
+)
 
 if chromium_path() is None:
     pytest.skip("no Chromium on this machine", allow_module_level=True)
@@ -17,9 +20,7 @@ from tests.browser.support import (
     button,
     opened,
     press,
-    set_number,
     start,
-    to_generate,
     to_plan,
     upload,
     words,
@@ -32,11 +33,7 @@ def test_trec_is_uploaded_planned_and_generated_with_the_default_model(browser, 
     upload(page, shared / "data" / "trec" / "train.csv", "TREC questions")
     assert "5,452 rows" in words(page)
     to_plan(page)
-    page.locator("summary", has_text="Advanced").click()
-    set_number(page, "M, groups", 8)
-    set_number(page, "T_max", 5)
-    set_number(page, "How many", 2)
-    to_generate(page)
+    plan_run(page, {"M, groups": 8, "T_max": 5, "How many": 2})
     start(page)
     first = _text_once_there(page)
     address = page.url
