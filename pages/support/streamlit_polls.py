@@ -1,0 +1,100 @@
+"""Three repairs of how Streamlit 1.67 treats a poll (`st.fragment(run_every=...)`) that meets a press of a person.
+
+A poll carries the page and address that the browser showed when its timer fired. In 1.67 such a poll can
+- be merged into a waiting run of another page or address and overrule it, so that a press of a link is lost;
+- be run after the other page, and then tell the browser that the old page is on;
+- arrive just when a run has ended but not all that it drew has been passed on; the rest is then thrown away, and the
+  screen stays old or empty.
+So here a poll gives way to a waiting run of the whole page; a poll of a page that is no longer asked for is dropped
+(the next one, a moment later, comes from the right page); and a run of a fragment waits until the run before it has
+been heard to its end. No message of a person is ever dropped. Another version of Streamlit may have mended this, or
+changed the places that are wrapped, so it is left alone; a test says when the pin is no longer the version repaired.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import streamlit
+from streamlit.runtime.app_session import AppSession, AppSessionState
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests, ScriptRequestType
+
+REPAIRED_VERSION = "1.67."
+"""Versions whose source was read for this."""
+
+WAIT_SECONDS = 0.02
+_ASKED_PAGE = "_dpicl_asked_page"
+_MARK = "_dpicl_repaired"
+
+
+def repair() -> bool:
+    """Put the repairs in place, once a process; False where this is another version of Streamlit."""
+    if not streamlit.__version__.startswith(REPAIRED_VERSION):
+        return False
+    for owner, name, wrap in (
+        (AppSession, "request_rerun", dropping_polls_of_left_pages),
+        (AppSession, "_create_scriptrunner", hearing_the_last_run_out),
+        (ScriptRequests, "_request_rerun_locked", giving_way_to_whole_pages),
+    ):
+        original = getattr(owner, name)
+        if not hasattr(original, _MARK):
+            wrapped = wrap(original)
+            setattr(wrapped, _MARK, True)
+            setattr(owner, name, wrapped)
+    return True
+
+
+def giving_way_to_whole_pages(original: Callable[..., bool]) -> Callable[..., bool]:
+    """A poll that finds a run of a whole page waiting has nothing to add: that run draws its fragment too."""
+
+    @functools.wraps(original)
+    def request(requests: Any, new_data: RerunData) -> bool:
+        waiting = requests._rerun_data
+        whole = requests._state is ScriptRequestType.RERUN and not waiting.fragment_id_queue
+        return True if whole and new_data.is_auto_rerun else original(requests, new_data)
+
+    return request
+
+
+def dropping_polls_of_left_pages(original: Callable[..., None]) -> Callable[..., None]:
+    """A poll of a page that the browser is leaving would draw that page again."""
+
+    @functools.wraps(original)
+    def request_rerun(session: Any, client_state: Any) -> None:
+        if client_state is not None and client_state.is_auto_rerun:
+            if client_state.page_script_hash not in ("", _page_of(session)):
+                return
+        elif client_state is not None and not client_state.fragment_id:
+            setattr(session, _ASKED_PAGE, client_state.page_script_hash)
+        original(session, client_state)
+
+    return request_rerun
+
+
+def _page_of(session: Any) -> str:
+    """The page asked for last while a run is on, and afterwards the page that came of it."""
+    drawn = str(session._client_state.page_script_hash)
+    return drawn if session._scriptrunner is None else str(getattr(session, _ASKED_PAGE, "") or drawn)
+
+
+def hearing_the_last_run_out(original: Callable[..., None]) -> Callable[..., None]:
+    """A new runner makes the session deaf to the old one; where that has ended but was not heard out, wait for it."""
+
+    @functools.wraps(original)
+    def create(session: Any, data: RerunData) -> None:
+        if session._scriptrunner is None:
+            original(session, data)
+        else:
+            session._event_loop.call_later(WAIT_SECONDS, again, session, data)
+
+    def again(session: Any, data: RerunData) -> None:
+        if session._state is AppSessionState.SHUTDOWN_REQUESTED:
+            return
+        if data.fragment_id and not session.has_fragment(data.fragment_id):
+            return
+        if session._scriptrunner is None or not session._scriptrunner.request_rerun(data):
+            create(session, data)
+
+    return create

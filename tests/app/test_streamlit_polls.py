@@ -1,0 +1,137 @@
+"""A poll that meets a person's press: the pinned Streamlit loses the press, the repaired one does not."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+import streamlit
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.runtime.app_session import AppSession, AppSessionState
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests
+
+from pages.support.streamlit_polls import (
+    REPAIRED_VERSION,
+    dropping_polls_of_left_pages,
+    giving_way_to_whole_pages,
+    hearing_the_last_run_out,
+    repair,
+)
+
+PRESS = RerunData(query_string="run=7", page_script_hash="generate")
+POLL = RerunData(query_string="", page_script_hash="plan", fragment_id="price", is_auto_rerun=True)
+
+
+def plain(function):
+    """What the library has, where the repairs are in place already."""
+    return getattr(function, "__wrapped__", function)
+
+
+def waiting_after(request, *asked):
+    requests = ScriptRequests()
+    for data in asked:
+        request(requests, data)
+    return requests.on_scriptrunner_ready().rerun_data
+
+
+def test_the_pinned_streamlit_is_the_one_repaired_and_repairing_twice_changes_nothing():
+    assert streamlit.__version__.startswith(REPAIRED_VERSION)
+    assert repair()
+    once = AppSession.request_rerun, AppSession._create_scriptrunner, ScriptRequests._request_rerun_locked
+    assert repair()
+    assert once == (AppSession.request_rerun, AppSession._create_scriptrunner, ScriptRequests._request_rerun_locked)
+
+
+def test_another_version_is_left_alone(monkeypatch):
+    monkeypatch.setattr(streamlit, "__version__", "1.99.0")
+    assert not repair()
+
+
+def test_without_the_repair_a_poll_takes_a_waiting_press_to_its_own_page():
+    lost = waiting_after(plain(ScriptRequests._request_rerun_locked), PRESS, POLL)
+    assert (lost.page_script_hash, lost.query_string) == ("plan", "")
+
+
+def test_with_it_the_press_goes_where_it_was_meant_to_and_polls_that_come_alone_go_on():
+    request = giving_way_to_whole_pages(plain(ScriptRequests._request_rerun_locked))
+    kept = waiting_after(request, PRESS, POLL)
+    assert (kept.page_script_hash, kept.query_string, kept.fragment_id_queue) == ("generate", "run=7", [])
+    assert waiting_after(request, POLL).fragment_id_queue == ["price"]
+    assert waiting_after(request, POLL, PRESS).page_script_hash == "generate"
+    pressed = RerunData(page_script_hash="generate", fragment_id="stop")
+    assert waiting_after(request, pressed, POLL).fragment_id_queue == ["stop", "price"]
+
+
+def session_on(page, *, busy):
+    return SimpleNamespace(_client_state=ClientState(page_script_hash=page), _scriptrunner=object() if busy else None)
+
+
+@pytest.mark.parametrize("busy", [True, False])
+def test_a_poll_of_a_page_that_was_left_is_dropped_and_one_of_the_page_that_is_on_is_not(busy):
+    passed = []
+    request = dropping_polls_of_left_pages(lambda session, state: passed.append(state.page_script_hash))
+    session = session_on("plan", busy=busy)
+    poll_of_plan = ClientState(page_script_hash="plan", fragment_id="price", is_auto_rerun=True)
+    poll_of_run = ClientState(page_script_hash="generate", fragment_id="live", is_auto_rerun=True)
+    request(session, poll_of_plan)
+    request(session, ClientState(page_script_hash="generate"))
+    if not busy:  # the run of the page is over, and the session knows where it is
+        session._client_state.page_script_hash = "generate"
+    request(session, poll_of_plan)
+    request(session, poll_of_run)
+    assert passed == ["plan", "generate", "generate"]
+
+
+def test_a_press_inside_a_fragment_is_never_dropped_wherever_it_comes_from():
+    passed = []
+    request = dropping_polls_of_left_pages(lambda session, state: passed.append(state.fragment_id))
+    request(session_on("plan", busy=True), ClientState(page_script_hash="generate", fragment_id="stop"))
+    assert passed == ["stop"]
+
+
+class Runner:
+    """A runner that has ended: it takes no requests."""
+
+    def request_rerun(self, data):
+        return False
+
+
+def test_a_new_run_waits_until_the_one_before_has_been_heard_out():
+    created = []
+    create = hearing_the_last_run_out(lambda session, data: created.append(data.fragment_id))
+
+    async def meet():
+        session = SimpleNamespace(
+            _event_loop=asyncio.get_running_loop(),
+            _scriptrunner=Runner(),
+            _state=AppSessionState.APP_IS_RUNNING,
+            has_fragment=lambda name: name == "price",
+        )
+        create(session, POLL)
+        create(session, RerunData(fragment_id="gone"))
+        await asyncio.sleep(0.1)
+        assert created == []
+        session._scriptrunner = None
+        await asyncio.sleep(0.1)
+        assert created == ["price"]
+        create(session, POLL)
+        assert created == ["price", "price"]
+
+    asyncio.run(meet())
+
+
+def test_nothing_is_run_for_a_session_that_is_being_closed():
+    created = []
+    create = hearing_the_last_run_out(lambda session, data: created.append(data))
+
+    async def meet():
+        session = SimpleNamespace(
+            _event_loop=asyncio.get_running_loop(), _scriptrunner=Runner(), _state=AppSessionState.SHUTDOWN_REQUESTED
+        )
+        create(session, POLL)
+        session._scriptrunner = None
+        await asyncio.sleep(0.1)
+
+    asyncio.run(meet())
+    assert created == []
