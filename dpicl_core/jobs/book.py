@@ -21,7 +21,7 @@ UNPAID_WORDS = "You stopped this run. The run was not paid for yet, so nothing w
 _RECENT_TOKENS = 12
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class RunEntry:
     """One run. work holds private rows and is let go once the child has it.
 
@@ -190,6 +190,9 @@ def snapshot_of(entry: RunEntry, place: int) -> RunSnapshot:
         opened_views=tuple(entry.opened),
         diagnostics_kept=len(entry.diagnostics),
         spends=entry.paid,
+        seconds_taken=None
+        if entry.began is None or entry.replayed or not entry.times
+        else entry.times[-1] - entry.began,
     )
 
 

@@ -11,10 +11,8 @@ from dataclasses import dataclass, field
 
 from dpicl_core.charged_runs import ReadyRun, ResumableRun
 from dpicl_core.events import ReleasedEvent, StewardDiagnostics
-from dpicl_core.jobs.lengths import TokenLengths
 from dpicl_core.language_model.protocol import ModelInfo
 from dpicl_core.runs import RunRecord
-from dpicl_core.values import Example
 
 Work = ReadyRun | ResumableRun
 """A run to pay for and make, or one to go on with."""
@@ -44,18 +42,17 @@ def unpacked(order: RunOrder) -> Work:
 
 
 @dataclass(frozen=True, slots=True)
-class LengthOrder:
-    """Measure these rows in tokens of that model. cap: the record cap in tokens."""
+class TaskOrder:
+    """Do this task, pickled as packed, with the model of that name (None: the default one)."""
 
     order_id: str
-    examples: tuple[Example, ...] = field(repr=False)
-    cap: int
+    packed: bytes = field(repr=False)
     model: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class StopOrder:
-    """Stop the run after the token that is being made."""
+    """Stop the run after the token that is being made, or the task where it tells next. run_id: of either."""
 
     run_id: str
 
@@ -74,7 +71,7 @@ class ForgetOrder:
     run_id: str
 
 
-Order = RunOrder | LengthOrder | StopOrder | RevealOrder | ForgetOrder
+Order = RunOrder | TaskOrder | StopOrder | RevealOrder | ForgetOrder
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +116,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """The run stopped because a person asked."""
+    """The run or task stopped because a person asked."""
 
     run_id: str
 
@@ -133,13 +130,22 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """A LengthOrder was carried out; the numbers are on the internal channel."""
+class TaskStage:
+    """How far a task is, in public words; fraction of the whole, from 0 to 1."""
+
+    order_id: str
+    stage: str
+    fraction: float
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A task was carried out; its result went up the internal channel before."""
 
     order_id: str
 
 
-ReleasedMessage = ModelStage | ModelReady | Paid | Told | Done | Stopped | Failed | Measured
+ReleasedMessage = ModelStage | ModelReady | Paid | Told | Done | Stopped | Failed | TaskStage | Answered
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +157,11 @@ class Diagnostics:
 
 
 @dataclass(frozen=True, slots=True)
-class Lengths:
-    """Internal, not DP: lengths of private rows in tokens."""
+class Answer:
+    """Internal, not DP: what a task found."""
 
     order_id: str
-    lengths: TokenLengths
+    result: object = field(repr=False)
 
 
-InternalMessage = Diagnostics | Lengths
+InternalMessage = Diagnostics | Answer

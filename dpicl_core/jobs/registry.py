@@ -7,21 +7,18 @@ another snapshot. The supervisor's thread owns the child; all threads touch the 
 from __future__ import annotations
 
 import hashlib
-import secrets
 import time
-from collections.abc import Sequence
 
 from dpicl_core.charged_runs import ResumableRun
-from dpicl_core.errors import ConfigError, ExportError
+from dpicl_core.errors import ConfigError, ExportError, LedgerError
 from dpicl_core.events import StewardDiagnostics
 from dpicl_core.export import document_bytes, document_for
 from dpicl_core.jobs import messages as say
 from dpicl_core.jobs.book import STOPPED_WORDS, UNPAID_WORDS, RunEntry, entry_of, new_entry, snapshot_of
-from dpicl_core.jobs.lengths import TokenLengths
 from dpicl_core.jobs.snapshots import RunSnapshot, RunState
-from dpicl_core.jobs.supervisor import Desk, Supervisor
-from dpicl_core.ledger import Ledger, close_partial, record_decision, user_name
-from dpicl_core.values import Example
+from dpicl_core.jobs.supervisor import Desk, Job, Supervisor
+from dpicl_core.jobs.tasks import Task, TaskEntry, TaskSnapshot, TaskState, packed_task
+from dpicl_core.ledger import OPEN_STATES, Ledger, close_partial, record_decision, stored_run, user_name
 
 DEFAULT_LOADER = "dpicl_core.language_model:load_model"
 STOP_SECONDS = 1.2
@@ -50,8 +47,7 @@ class JobRegistry:
             known = self._of_ledger_run(work.stored.id) if isinstance(work, ResumableRun) else None
             if known is not None and not known.state.over:
                 return known.run_id
-            if len(self._desk.queue) >= QUEUE_LIMIT:
-                raise ConfigError(f"the queue holds at most {QUEUE_LIMIT} runs and is full; try again later.")
+            self._check_room()
             if known is not None and isinstance(work, ResumableRun):
                 entry = known
                 entry.go_on(work, model)
@@ -81,6 +77,30 @@ class JobRegistry:
             known.show_stored(stored)
             return known.run_id
 
+    def show_ended(self, ledger: Ledger, ledger_run_id: str, *, asset_name: str) -> str:
+        """A page for a run that has ended and stands in the ledger: released texts and public settings alone.
+
+        It is another page than the one that made the run, so nothing internal of it can be opened there. Raises
+        LedgerError for a run that has not ended.
+        """
+        with ledger.read() as connection:
+            stored = stored_run(connection, ledger_run_id)
+        if stored.state in OPEN_STATES:
+            raise LedgerError(f"run {ledger_run_id} is {stored.state}; it can be shown once it has ended.")
+        token = f"ended {ledger.ledger_id} {ledger_run_id}"
+        with self._desk.lock:
+            if token not in self._by_token:
+                entry = entry_of(stored, asset_name, ledger, user_name())
+                self._desk.runs[entry.run_id] = entry
+                self._by_token[token] = entry.run_id
+                self._drop_oldest()
+            return self._by_token[token]
+
+    def check_room(self, runs: int) -> None:
+        """Raise ConfigError where the queue does not hold so many more runs."""
+        with self._desk.lock:
+            self._check_room(runs)
+
     def going_on(self) -> frozenset[str]:
         """Ids in the ledger of the runs that are on, or in the queue, here."""
         with self._desk.lock:
@@ -100,21 +120,51 @@ class JobRegistry:
         record_decision(entry.ledger, "exported", actor=user_name(), run_id=entry.ledger_run_id, details=details)
         return content
 
-    def measure(self, examples: Sequence[Example], cap: int, *, model: str | None = None) -> str:
-        """Ask for lengths in tokens; the id of the answer, see `lengths`. The model is then warm for a run."""
-        with self._desk.lock:
-            order = say.LengthOrder(secrets.token_urlsafe(16), tuple(examples), cap, model)
-            self._desk.lengths[order.order_id] = None
-            while len(self._desk.lengths) > KEPT_RUNS:
-                self._desk.lengths.popitem(last=False)
-            self._desk.queue.append(order)
-            self._desk.lock.notify_all()
-            return order.order_id
+    def ask(self, task: Task, *, token: str, model: str | None = None) -> str:
+        """Queue work that is no run, and return its id; the same token gives the same task, however often it is sent.
 
-    def lengths(self, order_id: str) -> TokenLengths | str | None:
-        """The lengths, a sentence that says why there are none, or None while they are being counted."""
+        Raises ConfigError where the queue is full.
+        """
+        work = packed_task(task)
         with self._desk.lock:
-            return self._desk.lengths.get(order_id)
+            if token in self._by_token:
+                return self._by_token[token]
+            self._check_room()
+            entry = TaskEntry(work, model)
+            self._desk.tasks[entry.task_id] = entry
+            self._by_token[token] = entry.task_id
+            self._desk.queue.append(entry)
+            self._drop_oldest()
+            self._desk.lock.notify_all()
+            return entry.task_id
+
+    def answer(self, task_id: str) -> TaskSnapshot | None:
+        """The task as it stands, with what it found once it is done; None where no task has this id."""
+        with self._desk.lock:
+            entry = self._desk.tasks.get(task_id)
+            return None if entry is None else entry.snapshot(self._place(entry))
+
+    def stop_task(self, task_id: str) -> None:
+        """Stop a task: where it tells next, or by ending its process shortly after."""
+        with self._desk.lock:
+            entry = self._desk.tasks.get(task_id)
+            if entry is None or entry.state.over:
+                return
+            if entry.state is TaskState.QUEUED:
+                self._desk.queue.remove(entry)
+                entry.end(TaskState.STOPPED, "You stopped this before it began.")
+                return
+            if entry.stop_deadline is None:
+                entry.state = TaskState.STOPPING
+                entry.stop_deadline = time.monotonic() + STOP_SECONDS
+                self._desk.side_orders.append(say.StopOrder(task_id))
+
+    def forget_task(self, task_id: str) -> None:
+        """Drop a task and what it found; one that goes on is stopped first."""
+        self.stop_task(task_id)
+        with self._desk.lock:
+            self._desk.tasks.pop(task_id, None)
+            self._forget_tokens_of({task_id})
 
     def snapshot(self, run_id: str) -> RunSnapshot | None:
         """The run as it stands, None where no run has this id."""
@@ -138,22 +188,26 @@ class JobRegistry:
                 self._desk.side_orders.append(say.StopOrder(run_id))
 
     def open_clusters(self, run_id: str) -> None:
-        """Open the cluster picture of a run on purpose; who did is in the ledger before anything is shown.
+        """Open the cluster picture of a run; as open_internal."""
+        self.open_internal(run_id, CLUSTER_VIEW)
 
-        Raises LedgerError where that cannot be recorded; the picture then stays closed.
+    def open_internal(self, run_id: str, view: str) -> None:
+        """Open an internal view of a run on purpose; who did is in the ledger before anything is shown.
+
+        view: its name in public words. Raises LedgerError where that cannot be recorded; it then stays closed.
         """
         with self._desk.lock:
             entry = self._desk.runs.get(run_id)
-            if entry is None or entry.opened or not entry.paid:
+            if entry is None or not entry.paid or view in [name for name, _ in entry.opened]:
                 return
-        details = {"view": CLUSTER_VIEW}
+        details = {"view": view}
         record_decision(entry.ledger, "internal-view", actor=user_name(), run_id=entry.ledger_run_id, details=details)
         with self._desk.lock:
-            entry.open_view(CLUSTER_VIEW)
+            entry.open_view(view)
             self._desk.side_orders.append(say.RevealOrder(run_id))
 
     def diagnostics(self, run_id: str) -> tuple[StewardDiagnostics, ...]:
-        """Internal, not DP: what came so far; empty unless the picture was opened."""
+        """Internal, not DP: what came so far; empty unless an internal view of the run was opened."""
         with self._desk.lock:
             entry = self._desk.runs.get(run_id)
             return () if entry is None else tuple(entry.diagnostics)
@@ -184,17 +238,27 @@ class JobRegistry:
             self._desk.lock.notify_all()
         self._supervisor.join(10)
 
-    def _place(self, entry: RunEntry) -> int:
-        if entry.state is not RunState.QUEUED:
+    def _place(self, job: Job) -> int:
+        if job not in self._desk.queue:
             return 0
-        before = [job for job in self._desk.queue[: self._desk.queue.index(entry)] if isinstance(job, RunEntry)]
-        return len(before) + int(isinstance(self._desk.current, RunEntry))
+        return self._desk.queue.index(job) + int(self._desk.current is not None)
+
+    def _check_room(self, runs: int = 1) -> None:
+        if len(self._desk.queue) + runs > QUEUE_LIMIT:
+            raise ConfigError(f"the queue holds at most {QUEUE_LIMIT} runs and is full; try again later.")
 
     def _of_ledger_run(self, ledger_run_id: str) -> RunEntry | None:
         return next((entry for entry in self._desk.runs.values() if entry.ledger_run_id == ledger_run_id), None)
 
     def _drop_oldest(self) -> None:
-        over = [run_id for run_id, entry in self._desk.runs.items() if entry.state.over]
-        for run_id in over[: max(0, len(self._desk.runs) - KEPT_RUNS)]:
-            del self._desk.runs[run_id]
-            self._by_token = {token: known for token, known in self._by_token.items() if known != run_id}
+        gone: set[str] = set()
+        for kept in (self._desk.runs, self._desk.tasks):
+            over = [name for name, entry in kept.items() if entry.state.over]
+            dropped = over[: max(0, len(kept) - KEPT_RUNS)]
+            gone.update(dropped)
+            for name in dropped:
+                del kept[name]
+        self._forget_tokens_of(gone)
+
+    def _forget_tokens_of(self, gone: set[str]) -> None:
+        self._by_token = {token: known for token, known in self._by_token.items() if known not in gone}

@@ -17,16 +17,21 @@ from dpicl_core.events import TokenReleased
 from dpicl_core.jobs import messages as say
 from dpicl_core.jobs.book import RunEntry, sentence
 from dpicl_core.jobs.child import Child
-from dpicl_core.jobs.lengths import TokenLengths
 from dpicl_core.jobs.quotes import row_tokens
 from dpicl_core.jobs.snapshots import RunState
+from dpicl_core.jobs.tasks import TaskEntry, TaskState
 
 _STOPPED = "You stopped this run."
+_STOPPED_TASK = "You stopped this; it spent nothing."
 _SPENT = "What the run reserved stays spent."
 _UNPAID = "The run was not paid for yet, so nothing was drawn or spent."
 _UNKNOWN = "Whether the run was paid for cannot be asked just now; if it was, what it reserved stays spent."
 _CRASHED = "The process that runs the model ended unexpectedly (exit code {code}{hint})."
 _TICK_SECONDS = 0.05
+
+
+Job = RunEntry | TaskEntry
+"""What stands in the queue."""
 
 
 @dataclass(slots=True)
@@ -35,10 +40,10 @@ class Desk:
 
     lock: threading.Condition = field(default_factory=threading.Condition)
     runs: OrderedDict[str, RunEntry] = field(default_factory=OrderedDict)
-    queue: list[RunEntry | say.LengthOrder] = field(default_factory=list)
-    lengths: OrderedDict[str, TokenLengths | str | None] = field(default_factory=OrderedDict)
+    tasks: OrderedDict[str, TaskEntry] = field(default_factory=OrderedDict)
+    queue: list[Job] = field(default_factory=list)
     side_orders: list[say.Order] = field(default_factory=list)
-    current: RunEntry | say.LengthOrder | None = None
+    current: Job | None = None
     child_pid: int | None = None
     closed: bool = False
     pace: float | None = None
@@ -84,16 +89,18 @@ class Supervisor:
             job = desk.current = desk.queue.pop(0)
             if isinstance(job, RunEntry):
                 job.state, job.stage = RunState.LOADING, "starting"
+            else:
+                job.show_loading("starting", 0.0)
             if self._child is None:
                 self._child = Child(self._loader)
                 desk.child_pid = self._child.pid
+        assert job.work is not None
         if isinstance(job, RunEntry):
-            assert job.work is not None
             self._child.send(say.RunOrder(job.run_id, say.packed(job.work), job.model_name))
-            with desk.lock:
-                job.work = None
         else:
-            self._child.send(job)
+            self._child.send(say.TaskOrder(job.task_id, job.work, job.model_name))
+        with desk.lock:
+            job.work = None
 
     def _pass_side_orders(self) -> None:
         with self._desk.lock:
@@ -122,8 +129,8 @@ class Supervisor:
             entry = desk.runs.get(message.run_id)
             if entry is not None:
                 entry.diagnostics.extend(message.tokens)
-        elif message.order_id in desk.lengths:
-            desk.lengths[message.order_id] = message.lengths
+        elif message.order_id in desk.tasks:
+            desk.tasks[message.order_id].result = message.result
 
     def _take_released(self, message: say.ReleasedMessage) -> bool:
         """Note a message; False for a failure that only the ledger can tell the cost of."""
@@ -136,11 +143,10 @@ class Supervisor:
                 self._note_pace(job)
             if job.state.over:
                 desk.current = None
-        elif isinstance(message, say.Measured):
-            desk.current = None
-        elif isinstance(message, say.Failed) and isinstance(job, say.LengthOrder):
-            desk.lengths[message.order_id] = sentence(message.reason)
-            desk.current = None
+        elif isinstance(job, TaskEntry):
+            _take_for_task(job, message)
+            if job.state.over:
+                desk.current = None
         return True
 
     def _note_pace(self, entry: RunEntry) -> None:
@@ -151,10 +157,14 @@ class Supervisor:
     def _enforce_stop(self) -> None:
         with self._desk.lock:
             job = self._desk.current
-            late = isinstance(job, RunEntry) and job.stop_deadline is not None and time.monotonic() > job.stop_deadline
-        if late and self._child is not None and isinstance(job, RunEntry):
-            self._drop_child()
+            late = job is not None and job.stop_deadline is not None and time.monotonic() > job.stop_deadline
+        if not late or self._child is None:
+            return
+        self._drop_child()
+        if isinstance(job, RunEntry):
             self._settle(job, RunState.STOPPED, _STOPPED)
+        elif job is not None:
+            self._end_task(job, TaskState.STOPPED, _STOPPED_TASK)
 
     def _bury(self) -> None:
         """The child is gone: tell whoever waited for it; the next order starts another."""
@@ -162,14 +172,19 @@ class Supervisor:
         code = self._child.exit_code()
         self._drop_child()
         job = self._desk.current
+        words = _CRASHED.format(code=code, hint=", as when memory runs out" if code == -9 else "")
         if isinstance(job, RunEntry):
-            words = _CRASHED.format(code=code, hint=", as when memory runs out" if code == -9 else "")
             stopping = job.state is RunState.STOPPING
             self._settle(job, RunState.STOPPED if stopping else RunState.FAILED, _STOPPED if stopping else words)
+        elif job is not None and job.state is TaskState.STOPPING:
+            self._end_task(job, TaskState.STOPPED, _STOPPED_TASK)
         elif job is not None:
-            with self._desk.lock:
-                self._desk.lengths[job.order_id] = "The lengths could not be counted; the other numbers stand."
-                self._desk.current = None
+            self._end_task(job, TaskState.FAILED, words)
+
+    def _end_task(self, job: TaskEntry, state: TaskState, words: str) -> None:
+        with self._desk.lock:
+            job.end(state, words)
+            self._desk.current = None
 
     def _drop_child(self) -> None:
         assert self._child is not None
@@ -197,3 +212,17 @@ class Supervisor:
             if stored is not None:
                 entry.show_stored(stored)
             self._desk.current = None
+
+
+def _take_for_task(task: TaskEntry, message: say.ReleasedMessage) -> None:
+    """Note what the child said while it did this task."""
+    if isinstance(message, say.ModelStage):
+        task.show_loading(message.stage, message.fraction)
+    elif isinstance(message, say.TaskStage):
+        task.show_working(message.stage, message.fraction)
+    elif isinstance(message, say.Answered):
+        task.end(TaskState.DONE)
+    elif isinstance(message, say.Stopped):
+        task.end(TaskState.STOPPED, _STOPPED_TASK)
+    elif isinstance(message, say.Failed):
+        task.end(TaskState.FAILED, sentence(message.reason))

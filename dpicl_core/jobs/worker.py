@@ -20,14 +20,15 @@ from dpicl_core.charged_runs import run as run_paid
 from dpicl_core.errors import DPICLError
 from dpicl_core.events import ReleasedEvent, StewardDiagnostics
 from dpicl_core.jobs import messages as say
-from dpicl_core.jobs.lengths import token_lengths
+from dpicl_core.jobs.tasks import unpacked_task
 from dpicl_core.language_model.protocol import LanguageModel
 from dpicl_core.ledger import OverTheCapError
 from dpicl_core.runs import RunRecord, check_context
 
 NICENESS = 5
-KEPT_RUNS = 3
-"""Runs whose diagnostics the child keeps, so that a picture can be opened after the run; older ones are dropped."""
+KEPT_RUNS = 6
+"""Runs whose diagnostics the child keeps, so that they can be opened after the run: those of a comparison and one more.
+Older ones are dropped."""
 
 
 class _StopRequested(DPICLError):
@@ -49,20 +50,20 @@ class Worker:
         self._model: tuple[str | None, LanguageModel] | None = None
         self._kept: OrderedDict[str, list[StewardDiagnostics]] = OrderedDict()
         self._revealed: set[str] = set()
-        self._waiting: list[say.RunOrder | say.LengthOrder] = []
+        self._waiting: list[say.RunOrder | say.TaskOrder] = []
 
     def serve(self) -> None:
         """Until the server goes away."""
         while True:
             order = self._waiting.pop(0) if self._waiting else self._orders.recv()
             if isinstance(order, say.RunOrder):
-                self._guard(order.run_id, partial(self._run, order))
-            elif isinstance(order, say.LengthOrder):
-                self._guard(order.order_id, partial(self._measure, order))
+                self._guard(order.run_id, "run", partial(self._run, order))
+            elif isinstance(order, say.TaskOrder):
+                self._guard(order.order_id, "work", partial(self._do, order))
             else:
                 self._side_order(order, current=None)
 
-    def _guard(self, order_id: str, work: Callable[[], None]) -> None:
+    def _guard(self, order_id: str, noun: str, work: Callable[[], None]) -> None:
         """Report a failure in one safe sentence: of an error whose text may quote a row, only the kind."""
         try:
             work()
@@ -80,7 +81,7 @@ class Worker:
             self._released.send(say.Failed(order_id, "memory ran out; lower M, N or the record cap, and start again."))
         except Exception as error:
             kind = type(error).__name__
-            sentence = f"the run ended with {kind}; its message is withheld because it may hold private text."
+            sentence = f"the {noun} ended with {kind}; its message is withheld because it may hold private text."
             self._released.send(say.Failed(order_id, sentence))
 
     def _load(self, name: str | None) -> LanguageModel:
@@ -140,16 +141,24 @@ class Worker:
         self._take_side_orders(order.run_id)
         return run_paid(paid, model, on_event=tell, observe=observe)
 
-    def _measure(self, order: say.LengthOrder) -> None:
-        tokenizer = self._load(order.model).tokenizer
-        lengths = token_lengths(order.examples, order.cap, tokenizer)
-        self._internal.send(say.Lengths(order.order_id, lengths))
-        self._released.send(say.Measured(order.order_id))
+    def _do(self, order: say.TaskOrder) -> None:
+        """A task: its stages are told as they come, and each of them may find that a person pressed Stop."""
+        model = self._load(order.model)
+
+        def tell(stage: str, fraction: float) -> None:
+            with _listened_to():
+                self._released.send(say.TaskStage(order.order_id, stage, fraction))
+                self._take_side_orders(order.order_id)
+
+        tell("starting", 0.0)
+        result = unpacked_task(order.packed).run(model, tell)
+        self._internal.send(say.Answer(order.order_id, result))
+        self._released.send(say.Answered(order.order_id))
 
     def _take_side_orders(self, current: str) -> None:
         while self._orders.poll():
             order = self._orders.recv()
-            if isinstance(order, say.RunOrder | say.LengthOrder):
+            if isinstance(order, say.RunOrder | say.TaskOrder):
                 self._waiting.append(order)
             else:
                 self._side_order(order, current=current)
@@ -157,7 +166,7 @@ class Worker:
     def _side_order(self, order: say.StopOrder | say.RevealOrder | say.ForgetOrder, *, current: str | None) -> None:
         if isinstance(order, say.StopOrder):
             if order.run_id == current:
-                raise _StopRequested("stopped by a person on the Generate screen")
+                raise _StopRequested("stopped by a person on the screens")
         elif isinstance(order, say.RevealOrder):
             if order.run_id in self._kept and order.run_id not in self._revealed:
                 self._revealed.add(order.run_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,6 +18,8 @@ from dpicl_core.data import (
     profile,
     read_dataset,
 )
+from dpicl_core.errors import ConfigError
+from dpicl_core.jobs import LengthsTask
 from dpicl_core.tasks import custom_task, task_named
 from dpicl_core.values import PrivacyUnit, Task
 from pages.support import keep
@@ -24,6 +27,7 @@ from pages.support.state import change, ledger, registry, studio
 
 OWN_TASK = "own"
 SAMPLE = Path(__file__).resolve().parent.parent.parent / "assets" / "sample_messages.csv"
+HELD_OUT_SAMPLE = SAMPLE.with_name("sample_held_out.csv")
 
 
 def read_sample() -> None:
@@ -91,6 +95,13 @@ def _take(dataset: Dataset, task: Task, *, leave_out: bool) -> None:
         warnings=privacy_warnings(dataset, found, subsets=task.subsets, per_subset=task.per_subset),
         unit_counts=tuple((label, len(pool_for(dataset, label, unit, assignment))) for label in pools),
         table_id=secrets.token_urlsafe(16),
-        lengths_id=registry().measure(dataset.examples, task.record_tokens),
+        lengths_id=_count_lengths(dataset, task),
         run_id=None,
     )
+
+
+def _count_lengths(dataset: Dataset, task: Task) -> str | None:
+    """Have the lengths counted by the child process, which loads the model early; None where its queue is full."""
+    with contextlib.suppress(ConfigError):
+        return registry().ask(LengthsTask(tuple(dataset.examples), task.record_tokens), token=secrets.token_urlsafe(16))
+    return None

@@ -6,7 +6,7 @@ import streamlit as st
 
 from dpicl_core.data import Dataset, DropReason, Profile
 from dpicl_core.data.wording import line_phrase
-from dpicl_core.jobs import TokenLengths
+from dpicl_core.jobs import TaskSnapshot, TokenLengths
 from dpicl_core.values import PrivacyUnit
 from pages.support.badges import figure_heading, onward
 from pages.support.guard import guarded
@@ -83,7 +83,7 @@ def _lengths_and_duplicates(profile: Profile) -> None:
         f"95 of 100 up to {lengths.percentile_95:,}."
     )
     with st.container(height=100, border=False):
-        polled(_token_lengths, pending=lambda: _counted() is None, seconds=1.0)
+        polled(_token_lengths, pending=_being_counted, seconds=1.0)
     plain(
         "No text stands in two rows."
         if not profile.duplicate_rows
@@ -91,17 +91,21 @@ def _lengths_and_duplicates(profile: Profile) -> None:
     )
 
 
-def _counted() -> TokenLengths | str | None:
+def _counted() -> TaskSnapshot | None:
     lengths_id = studio().lengths_id
-    return None if lengths_id is None else registry().lengths(lengths_id)
+    return None if lengths_id is None else registry().answer(lengths_id)
+
+
+def _being_counted() -> bool:
+    counted = _counted()
+    return counted is not None and not counted.over
 
 
 @guarded
 def _token_lengths() -> None:
-    found = _counted()
-    if found is None:
-        plain("Tokens: being counted with the default model ...")
-    elif isinstance(found, TokenLengths):
+    counted = _counted()
+    found = None if counted is None else counted.result
+    if isinstance(found, TokenLengths):
         plain(
             f"Tokens, label and text together: {found.shortest:,} to {found.longest:,}, half of the rows up to "
             f"{found.median:,}, 95 of 100 up to {found.percentile_95:,}."
@@ -111,8 +115,11 @@ def _token_lengths() -> None:
             if not found.over_cap
             else f"{count(found.over_cap, 'row')} over the cap of {found.cap} tokens: the rest of each is cut off."
         )
+    elif _being_counted():
+        plain("Tokens: being counted with the default model ...")
     else:
-        refusal(found)
+        reason = "" if counted is None else f" {counted.reason}"
+        refusal(f"The lengths in tokens were not counted; the other numbers stand.{reason}")
 
 
 def _notices(state: Studio) -> None:

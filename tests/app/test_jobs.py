@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpicl_core.export import document_bytes, document_for
-from dpicl_core.jobs import RunState, cluster_view
+from dpicl_core.jobs import LengthsTask, RunState, TaskState, cluster_view
 from dpicl_core.values import Example
 from tests.support.runs import ready_run
 
@@ -163,8 +163,9 @@ def test_the_export_of_a_run_is_the_same_bytes_each_time(registry_of, until):
 def test_lengths_in_tokens_are_counted_by_the_child(registry_of, until):
     registry = registry_of("toy")
     rows = [Example("cat", "the cat and the dog"), Example("cat", "a cat")]
-    order_id = registry.measure(rows, 8)
-    found = until(lambda: registry.lengths(order_id))
+    task_id = registry.ask(LengthsTask(tuple(rows), 8), token="lengths")
+    found = until(lambda: registry.answer(task_id).result)
+    until(lambda: registry.answer(task_id).state is TaskState.DONE)
     assert found.longest > found.shortest
     assert found.over_cap == 1
     assert found.cap == 8
