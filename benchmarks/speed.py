@@ -1,8 +1,9 @@
 """How fast a token is, beside two plain ways to compute it: one table, one JSON file, one plot.
 
-    python -m benchmarks.speed                                  everything, about 13 minutes on two idle cores
+    python -m benchmarks.speed                                  everything, a quarter to half an hour on two cores
     python -m benchmarks.speed --json speed.json --plot speed.html
     python -m benchmarks.speed --only trec --rounds 2           cases whose name holds a word, fewer rounds
+    python -m benchmarks.speed --only shots --facts             the last case, and everything but the other cases
 
 Four ways: (a) transformers in float32 with the logits of every position, (b) bfloat16 with those of the last, (c) this
 engine with fresh subsets, (d) this engine with fixed groups, whose states it keeps where that pays. Other work on the
@@ -166,12 +167,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5, help="times that the variants take turns in a case")
     parser.add_argument("--only", default="", help="cases whose name holds this; nothing but the table then")
+    parser.add_argument("--facts", action="store_true", help="start, memory, mechanism and fits as well, behind --only")
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="an HTML file")
     options = parser.parse_args(arguments)
+    everything = options.facts or not options.only
     started = time.perf_counter()
     facts: dict[str, Any] = {"processor": processor_name(), "cores": os.cpu_count(), "load": list(os.getloadavg())}
-    if not options.only:
+    if everything:
         facts["start_seconds"] = starts()
         facts["memory"] = memory()
     models = load_models()
@@ -188,7 +191,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         results.append(result)
         print(table(results).splitlines()[-1], file=sys.stderr, flush=True)
     models.plain.close()
-    if not options.only:
+    if everything:
         facts["mechanism_ms"] = mechanism_milliseconds()
         facts["fits"] = fits(models.engine, results[-1].d_by_step)
         facts["trec_four_demonstrations_seconds"] = trec_seconds(models.engine)

@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parent.parent
 MECHANISMS = ("tang-gaussian", "adadpsyn", "anchored")
 SIZES = {
     "tiny": Sizes(queries=12, tokens=6, subsets=4, per_subset=1, trials=2, rows=6),
-    "three-hours": Sizes(queries=150, tokens=20, subsets=10, per_subset=1, trials=10, rows=20),
+    "three-hours": Sizes(queries=100, tokens=12, subsets=10, per_subset=1, trials=10, rows=20, record_tokens=48),
     "paper": Sizes(queries=1000, tokens=100, trials=20, rows=50),
 }
 TASKS = {
@@ -91,7 +91,7 @@ def _main_cells(task: str, seed: int, epsilons: Sequence[float]) -> Iterator[Cel
     base = Cell("accuracy", task, "0-shot")
     if seed == 0:
         yield base
-        yield replace(base, mechanism="public-only")
+    yield replace(base, mechanism="public-only", seed=seed)  # nothing random but the target labels of the seed
     yield replace(base, mechanism="real-rows", seed=seed)
     yield replace(base, mechanism="public-only", selection="sample", seed=seed)
     for selection in ("argmax", "sample"):
@@ -160,7 +160,10 @@ def read_lines(lines: Path) -> list[dict[str, Any]]:
 
 
 def _sizes(options: argparse.Namespace) -> Sizes:
-    given = {name: getattr(options, name) for name in ("queries", "tokens", "subsets", "per_subset", "trials", "rows")}
+    given = {
+        name: getattr(options, name)
+        for name in ("queries", "tokens", "subsets", "per_subset", "trials", "rows", "record_tokens")
+    }
     return replace(SIZES[options.size], **{name: value for name, value in given.items() if value is not None})
 
 
@@ -185,7 +188,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--epsilons", default="1,4")
     found.add_argument("--seeds", type=int, default=3)
     found.add_argument("--model", help="local folder, GGUF file or hub name; default: the embedded model")
-    for name in ("queries", "tokens", "subsets", "per-subset", "trials", "rows"):
+    for name in ("queries", "tokens", "subsets", "per-subset", "trials", "rows", "record-tokens"):
         found.add_argument(f"--{name}", type=int, help="default: by size")
     found.add_argument("--seconds", type=float, help="begin no cell after so many seconds")
     found.add_argument(

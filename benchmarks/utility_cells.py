@@ -53,8 +53,8 @@ SPEC_NAMES = {"noise-free": "unprotected"}
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """What bounds the work. queries: held-out rows; tokens: T_max at most; subsets, per_subset: M and N, None for the
-    task's; trials, rows: of the membership attack."""
+    """What bounds the work. queries: held-out rows; tokens: T_max at most; subsets, per_subset, record_tokens: M, N and
+    the record cap, None for the task's; trials, rows: of the membership attack."""
 
     queries: int
     tokens: int
@@ -62,6 +62,7 @@ class Sizes:
     per_subset: int | None = None
     trials: int = 20
     rows: int = 50
+    record_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,8 @@ class Cell:
 
     def key(self, sizes: Sizes, model: str) -> str:
         """The cell with everything its numbers depend on, as one line of JSON."""
-        return json.dumps({**asdict(self), "sizes": asdict(sizes), "model": model}, sort_keys=True)
+        given = {name: value for name, value in asdict(sizes).items() if name != "record_tokens" or value is not None}
+        return json.dumps({**asdict(self), "sizes": given, "model": model}, sort_keys=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +221,7 @@ def plan_of(cell: Cell, task: Task, sizes: Sizes) -> GenerationPlan:
         subsets=sizes.subsets,
         per_subset=sizes.per_subset,
         tokens=min(task.tokens, sizes.tokens),
+        record_tokens=sizes.record_tokens,
         selection=SAMPLED if sample else Selection(),
     )
 

@@ -298,7 +298,9 @@ def _sizes(line: Line) -> str:
     drawn = (
         "M and N as in the task" if sizes["subsets"] is None else f"M = {sizes['subsets']}, N = {sizes['per_subset']}"
     )
-    return f"{sizes['queries']} queries, {drawn}, at most {sizes['tokens']} tokens"
+    cap = sizes.get("record_tokens")
+    cut = f", rows cut at {cap} tokens" if cap else ""
+    return f"{sizes['queries']} queries, {drawn}, at most {sizes['tokens']} tokens a text{cut}"
 
 
 def _work(lines: Sequence[Line]) -> str:
