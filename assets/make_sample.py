@@ -1,4 +1,5 @@
-"""Write the sample table: messages to a clinic's patient portal, invented from sentence plans, about nobody.
+"""Write the sample table: messages to a clinic's patient portal, invented from sentence plans, about nobody; and a
+smaller table of other messages that no run uses, for the evaluation.
 
     python assets/make_sample.py
 
@@ -17,6 +18,9 @@ from pathlib import Path
 SEED = 20260401
 ROWS_PER_LABEL = 400
 TARGET = Path(__file__).resolve().parent / "sample_messages.csv"
+HELD_OUT_SEED = 20261201
+HELD_OUT_ROWS_PER_LABEL = 60
+HELD_OUT_TARGET = TARGET.with_name("sample_held_out.csv")
 SLOT = re.compile(r"\{(\w+)\}")
 
 # fmt: off
@@ -261,15 +265,18 @@ def message(rng: random.Random, label: str) -> str:
             return text
 
 
-def sample_csv(seed: int = SEED, rows_per_label: int = ROWS_PER_LABEL) -> bytes:
-    """The whole file: header `label,text`, labels in random order, no text twice, UTF-8, line feeds."""
+def sample_csv(seed: int = SEED, rows_per_label: int = ROWS_PER_LABEL, without: frozenset[str] = frozenset()) -> bytes:
+    """The whole file: header `label,text`, labels in random order, no text twice, UTF-8, line feeds.
+
+    without: texts that stand elsewhere already.
+    """
     rng = random.Random(seed)
     labels = [label for label in PLANS for _ in range(rows_per_label)]
     rng.shuffle(labels)
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(("label", "text"))
-    seen: set[str] = set()
+    seen = set(without)
     for label in labels:
         while (text := message(rng, label)) in seen:
             pass
@@ -278,10 +285,17 @@ def sample_csv(seed: int = SEED, rows_per_label: int = ROWS_PER_LABEL) -> bytes:
     return buffer.getvalue().encode()
 
 
+def held_out_csv() -> bytes:
+    """Other messages of the same kind; none of them stands in the sample."""
+    used = frozenset(row[1] for row in csv.reader(io.StringIO(sample_csv().decode(), newline="")))
+    return sample_csv(HELD_OUT_SEED, HELD_OUT_ROWS_PER_LABEL, used)
+
+
 def main() -> None:
-    """Write the file beside this script."""
-    TARGET.write_bytes(sample_csv())
-    print(f"wrote {TARGET}")
+    """Write both files beside this script."""
+    for target, content in ((TARGET, sample_csv()), (HELD_OUT_TARGET, held_out_csv())):
+        target.write_bytes(content)
+        print(f"wrote {target}")
 
 
 if __name__ == "__main__":

@@ -87,6 +87,52 @@ def plan_for(
     )
 
 
+def calibrated_mechanisms(
+    plan: GenerationPlan,
+    pool_units: Mapping[str | None, int],
+    *,
+    delta: float,
+    epsilon: float,
+    accountant: Accountant = "tight",
+) -> dict[str | None, MechanismSpec]:
+    """The plan's mechanism for each pool, with the least noise that keeps it at or under the request; not priced.
+
+    pool_units and errors as in price_plan. A mechanism without noise comes back as it is.
+    """
+    from dpicl_core import accounting
+
+    PrivacyTarget(epsilon, delta)
+    labels, spec = plan.pool_labels(), plan.mechanism
+    if not spec.noise_multipliers():
+        return dict.fromkeys(labels, spec)
+    if plan.label_bounds is not None:
+        named = [label for label in labels if label is not None]
+        by_label = accounting.calibrate_label_change(
+            spec,
+            lower_bounds=dict(plan.label_bounds),
+            units_per_token=plan.units_per_token,
+            composed_tokens={label: plan.composed_tokens(label) for label in named},
+            delta=delta,
+            epsilon=epsilon,
+            accountant=accountant,
+            group_size=plan.group_size,
+        )
+        return {label: by_label[label] for label in named}
+    for label in labels:
+        _check_pool_size(plan, label, pool_units[label])
+    return {
+        label: accounting.calibrate(
+            spec,
+            sampling_rate=plan.sampling_rate(pool_units[label]),
+            composed_tokens=plan.composed_tokens(label),
+            delta=delta,
+            epsilon=epsilon,
+            accountant=accountant,
+        )
+        for label in labels
+    }
+
+
 def price_plan(
     plan: GenerationPlan,
     pool_units: Mapping[str | None, int],
@@ -102,80 +148,52 @@ def price_plan(
     noise is priced.
     Raises ConfigError where a pool is smaller than M*N or the request cannot be met.
     """
+    from dpicl_core import accounting
+
+    labels = plan.pool_labels()
+    specs = dict.fromkeys(labels, plan.mechanism)
     if epsilon is not None:
-        PrivacyTarget(epsilon, delta)
+        specs = calibrated_mechanisms(plan, pool_units, delta=delta, epsilon=epsilon, accountant=accountant)
     if plan.label_bounds is not None and plan.mechanism.reads_private_rows:
-        return _price_by_declared_bounds(plan, delta=delta, epsilon=epsilon, accountant=accountant)
+        return _price_by_declared_bounds(plan, specs, delta)
+    for label in labels:
+        _check_pool_size(plan, label, pool_units[label])
     return tuple(
-        _price_pool(plan, label, pool_units[label], delta=delta, epsilon=epsilon, accountant=accountant)
-        for label in plan.pool_labels()
+        accounting.price(
+            specs[label],
+            label=label,
+            pool_units=pool_units[label],
+            units_per_token=plan.units_per_token,
+            composed_tokens=plan.composed_tokens(label),
+            delta=delta,
+            group_size=plan.group_size,
+        )
+        for label in labels
     )
 
 
-def _price_pool(
-    plan: GenerationPlan,
-    label: str | None,
-    units: int,
-    *,
-    delta: float,
-    epsilon: float | None,
-    accountant: Accountant,
-) -> Price:
-    from dpicl_core import accounting
-
-    spec, composed = plan.mechanism, plan.composed_tokens(label)
-    if units < plan.units_per_token and spec.reads_private_rows:
+def _check_pool_size(plan: GenerationPlan, label: str | None, units: int) -> None:
+    if units < plan.units_per_token and plan.mechanism.reads_private_rows:
         name = "the whole table" if label is None else f"label {label}"
         raise ConfigError(
             f"{name} has {units} units, but subsets * per-subset = {plan.units_per_token} are drawn for each token; "
             "lower --subsets or --per-subset, or leave the label out."
         )
-    if epsilon is not None and spec.noise_multipliers():
-        spec = accounting.calibrate(
-            spec,
-            sampling_rate=plan.sampling_rate(units),
-            composed_tokens=composed,
-            delta=delta,
-            epsilon=epsilon,
-            accountant=accountant,
-        )
-    return accounting.price(
-        spec,
-        label=label,
-        pool_units=units,
-        units_per_token=plan.units_per_token,
-        composed_tokens=composed,
-        delta=delta,
-        group_size=plan.group_size,
-    )
 
 
 def _price_by_declared_bounds(
-    plan: GenerationPlan, *, delta: float, epsilon: float | None, accountant: Accountant
+    plan: GenerationPlan, specs: Mapping[str | None, MechanismSpec], delta: float
 ) -> tuple[Price, ...]:
     """Prices where a unit may change its label: only declared lower bounds are used, and the worst pair counts."""
     from dpicl_core import accounting
 
     bounds = dict(plan.label_bounds or ())
-    labels = [label for label in plan.pool_labels() if label is not None]
-    composed = {label: plan.composed_tokens(label) for label in labels}
-    specs: dict[str, MechanismSpec] = dict.fromkeys(labels, plan.mechanism)
-    if epsilon is not None and plan.mechanism.noise_multipliers():
-        specs = accounting.calibrate_label_change(
-            plan.mechanism,
-            lower_bounds=bounds,
-            units_per_token=plan.units_per_token,
-            composed_tokens=composed,
-            delta=delta,
-            epsilon=epsilon,
-            accountant=accountant,
-            group_size=plan.group_size,
-        )
+    named = {label: spec for label, spec in specs.items() if label is not None}
     charges = accounting.label_change_charges(
-        specs,
+        named,
         lower_bounds=bounds,
         units_per_token=plan.units_per_token,
-        composed_tokens=composed,
+        composed_tokens={label: plan.composed_tokens(label) for label in named},
         group_size=plan.group_size,
     )
     return accounting.price_label_change(charges, lower_bounds=bounds, delta=delta)

@@ -7,8 +7,10 @@ import streamlit as st
 from dpicl_core.values import default_delta
 from pages.support import frame, keep
 from pages.support.badges import onward
-from pages.support.bought import price_pending, what_this_buys
+from pages.support.bought import what_this_buys
 from pages.support.choices import DEFAULT_EPSILON, EPSILONS, MECHANISMS, MODEL_KINDS, task_of
+from pages.support.rehearsed import rehearsal
+from pages.support.rehearsing import rehearse_here
 from pages.support.settings import advanced, prompt_preview
 from pages.support.state import Studio, studio
 from pages.support.text import plain
@@ -38,11 +40,9 @@ def screen() -> None:
                 keep.note("plan_unfolded")
             with st.container(key="bought_open" if keep.value("plan_unfolded", False) else "bought_folded"):
                 what_this_buys()
-            # A poll that meets the press of a link can leave an empty page, so the link comes when nothing polls.
-            if price_pending():
-                st.caption("The way on opens when the price is ready, in a few seconds.")
-            else:
-                onward("pages/generate.py", "Continue to Generate")
+            rehearse_here()
+            onward("pages/generate.py", "Continue to Generate")
+    rehearsal()
 
 
 def _teach() -> None:

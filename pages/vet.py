@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dpicl_core.documents import SELECTION_FROM_RELEASED, SELECTION_INFORMED, DemonstrationsDocument
-from dpicl_core.ledger import OPEN_STATES, RunLine, run_lines
+from dpicl_core.ledger import OPEN_STATES, run_lines
 from dpicl_core.sign_off import VettableRun, another_try, sign, sign_offs, vettable_run
 from dpicl_core.vetting import Decision, summary
 from dpicl_core.vetting.decisions import LONGEST_JUSTIFICATION, LONGEST_NAME
@@ -13,17 +13,13 @@ from pages.support import frame, keep
 from pages.support.badges import onward
 from pages.support.decisions import card, decision_on, lacks
 from pages.support.guard import guarded
+from pages.support.runs import PARAMETER, chosen_run, run_name
 from pages.support.signed import certificate_words, downloads
 from pages.support.state import ledger
 from pages.support.text import count, number, plain, warning
-from pages.support.words import TITLES
-
-PARAMETER = "of"
-"""In the address: the run's id in the ledger. It opens released texts alone."""
 
 LISTED_RUNS = 200
 _SIGNED = "vet_signed"
-_SEEN = "vet_seen_address"
 
 
 def screen() -> None:
@@ -34,7 +30,11 @@ def screen() -> None:
     if not ended:
         _teach()
         return
-    run = vettable_run(ledger(), _choice(ended))
+    names = {
+        line.id: run_name(line.id, line.created_at, line.asset, line.mechanism, line.epsilon, line.state)
+        for line in ended
+    }
+    run = vettable_run(ledger(), chosen_run(names, "vet_run"))
     st.markdown(
         "Look at every text, decide, and sign. The checks read released texts alone, so they cost nothing. "
         "What you write here leaves with the file or stays in the ledger: put nothing of a private row into it."
@@ -57,28 +57,6 @@ def _teach() -> None:
     onward("pages/data.py", "Go to Data")
 
 
-def _choice(ended: list[RunLine]) -> str:
-    """The run on the screen: that of the address when it changes, else the chosen one, else the newest."""
-    names = {line.id: _name(line) for line in ended}
-    asked = st.query_params.get(PARAMETER)
-    if asked in names and asked != st.session_state.get(_SEEN):
-        keep.put(vet_run=asked)
-    st.session_state[_SEEN] = asked
-    if keep.value("vet_run") not in names:
-        keep.put(vet_run=ended[0].id)
-    st.selectbox("Run", list(names), format_func=names.__getitem__, key=keep.ready("vet_run"))
-    keep.note("vet_run")
-    return str(keep.value("vet_run"))
-
-
-def _name(line: RunLine) -> str:
-    state = "finished" if line.state == "finished" else "closed early"
-    return (
-        f"{line.created_at[:16].replace('T', ' ')} UTC · {line.asset} · {TITLES.get(line.mechanism, line.mechanism)} · "
-        f"epsilon {number(line.epsilon)} · {state} · {line.id[:6]}"
-    )
-
-
 def _facts(run: VettableRun) -> None:
     guarantee = run.document.guarantee
     plain(
@@ -95,6 +73,14 @@ def _facts(run: VettableRun) -> None:
         plain(
             f"Signed before: {count(len(signed), 'time')}, last by {last.actor} on {last.at[:10]}. You may sign again."
         )
+    st.page_link(
+        "pages/evaluate.py",
+        label="Evaluate these texts",
+        icon=":material/labs:",
+        query_params={PARAMETER: run.stored.id},
+        help="Accuracy, attacks and leaks, for your eyes alone. It reads private rows, so a file that is signed "
+        "afterwards says so.",
+    )
 
 
 def _signature(run: VettableRun) -> None:

@@ -29,6 +29,7 @@ from dpicl_core.charged_runs.running import (
     run,
     stored_record,
 )
+from dpicl_core.charged_runs.together import pay_together
 
 __all__ = [
     "AssetChoice",
@@ -44,6 +45,7 @@ __all__ = [
     "interrupted_runs",
     "likely_assignment",
     "pay",
+    "pay_together",
     "prepare_run",
     "refreshed",
     "resume",

@@ -6,8 +6,10 @@ Texts of runs made here stand in no ledger and are never exported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
+
+import sqlalchemy as sa
 
 from dpicl_core import runs
 from dpicl_core.data import Dataset, pool_for
@@ -15,7 +17,7 @@ from dpicl_core.errors import DataError
 from dpicl_core.events import ReleasedEvent
 from dpicl_core.generation import Observer
 from dpicl_core.language_model.protocol import LanguageModel
-from dpicl_core.ledger import fingerprint, meetings, open_ledger, record_decision, user_name
+from dpicl_core.ledger import fingerprint, meetings, open_ledger, record_decision, schema, user_name
 from dpicl_core.ledger.store import Ledger
 from dpicl_core.randomness import SecretRandomness
 from dpicl_core.runs import PrivacyRequest, RunRecord
@@ -67,19 +69,44 @@ class InternalView:
             drawn[name] = [pool.units[index][0] for index in order]
         return tuple(drawn[None if plan.task.open_labels else label].pop() for label in labels)
 
+    def only(self, indices: Collection[int]) -> InternalView:
+        """The same view of some rows alone, by their places among the examples, in file order."""
+        kept = sorted(set(indices))
+        table = self.dataset
+        persons = None if table.persons is None else tuple(table.persons[index] for index in kept)
+        rows, lines = tuple(table.examples[index] for index in kept), tuple(table.lines[index] for index in kept)
+        return replace(self, dataset=replace(table, examples=rows, lines=lines, persons=persons))
 
-def open_view(dataset: Dataset, what: str, *, ledger: Ledger | None = None, actor: str | None = None) -> InternalView:
-    """Record the view on every asset that the table belongs to (on the ledger alone where it belongs to none).
 
-    what: for example "membership inference, not DP". Raises LedgerError where it cannot be recorded; then nothing may
-    be looked at.
+def open_view(
+    dataset: Dataset,
+    what: str,
+    *,
+    run_ids: Sequence[str] = (),
+    ledger: Ledger | None = None,
+    actor: str | None = None,
+) -> InternalView:
+    """Record the view on the runs whose texts are looked at, and on every asset that the table belongs to.
+
+    An asset is named by its run where there is one; a table that belongs to no asset is recorded on the ledger alone,
+    and so is a run of another ledger. what: for example "membership inference, not DP".
+    Raises LedgerError where it cannot be recorded; then nothing may be looked at.
     """
     book = open_ledger() if ledger is None else ledger
     mark = fingerprint(dataset, book.identity)
     with book.read() as connection:
-        bound: list[str | None] = [met.asset.id for met in meetings(connection, mark) if met.binds]
-    for asset_id in bound or [None]:
-        record_decision(book, "internal-view", actor=actor or user_name(), asset_id=asset_id, details={"view": what})
+        run = schema.runs.c
+        query = sa.select(run.id, run.asset_id).where(run.id.in_(run_ids)).order_by(run.created_at, run.id)
+        named = {row.id: row.asset_id for row in connection.execute(query)}
+        bound = [met.asset.id for met in meetings(connection, mark) if met.binds]
+    who, details = actor or user_name(), {"view": what}
+    for run_id in named:
+        record_decision(book, "internal-view", actor=who, run_id=run_id, details=details)
+    others: list[str | None] = [asset_id for asset_id in bound if asset_id not in named.values()]
+    if not bound:
+        others.append(None)
+    for asset_id in others:
+        record_decision(book, "internal-view", actor=who, asset_id=asset_id, details=details)
     return InternalView(dataset, what)
 
 

@@ -133,13 +133,13 @@ def prepare_run(
     )
 
 
-def check_together(ready: Sequence[ReadyRun]) -> None:
-    """Raise the BudgetError that paying for all of them would raise now; nothing is written."""
+def check_together(ready: Sequence[ReadyRun]) -> Outlook:
+    """What paying for all of them would do to their asset. Raises the BudgetError that paying would raise now; nothing
+    is written."""
     first, orders = ready[0], [_order(each) for each in ready]
     if first.is_new:
-        reservations.check_affordable_when_new(first.asset, orders)
-    else:
-        reservations.check_affordable(first.ledger, first.asset, first.mark, orders)
+        return reservations.check_affordable_when_new(first.asset, orders)
+    return reservations.check_affordable(first.ledger, first.asset, first.mark, orders)
 
 
 def pay(ready: ReadyRun | Sequence[ReadyRun], model: ModelInfo) -> list[PaidRun]:

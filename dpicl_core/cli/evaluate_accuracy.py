@@ -13,32 +13,21 @@ from dpicl_core.cli.evaluate_inputs import (
     documents_from,
     measuring,
     plan_behind,
+    private_table,
     table_from,
     task_for,
 )
-from dpicl_core.cli.evaluate_text import Report, SetLine, accuracy_report
+from dpicl_core.cli.evaluate_text import Report, accuracy_report
 from dpicl_core.cli.inputs import stage_printer
 from dpicl_core.cli.parsing import whole
 from dpicl_core.cli.plan_options import add_generation_options, add_sampling_options, listed_names
 from dpicl_core.errors import ConfigError
-from dpicl_core.evaluation import (
-    REFERENCE_SETS,
-    Accuracy,
-    AccuracyOptions,
-    DemonstrationSet,
-    accuracy_of,
-    open_view,
-    reference_sets,
-    set_of,
-)
+from dpicl_core.evaluation import REFERENCE_SETS, AccuracyOptions, AccuracyTask
 from dpicl_core.evaluation.accuracy import ANSWER_TOKENS
 from dpicl_core.evaluation.in_context import QUERY_TOKENS
 from dpicl_core.evaluation.sets import NEEDS_PRIVATE_TABLE
-from dpicl_core.evaluation.spreads import evenly_spaced
+from dpicl_core.evaluation.tasks import SEEDS
 from dpicl_core.language_model import load_model
-from dpicl_core.language_model.scoring import scorer_for
-
-VIEW = "in-context accuracy, not DP"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +40,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="A,B,...",
         help=f"sets beside the files, of {', '.join(REFERENCE_SETS)}; default: all that the given tables allow",
     )
-    parser.add_argument("--seeds", type=whole(1), default=3, help="draws of each set that is made here")
+    parser.add_argument("--seeds", type=whole(1), default=SEEDS, help="draws of each set that is made here")
     parser.add_argument("--shots", type=whole(1), help="demonstrations in a set; default: as in the files, else 4")
     parser.add_argument("--limit", type=whole(1), metavar="ROWS", help="held-out rows used, evenly spaced; default all")
     parser.add_argument("--no-calibration", action="store_true", help="leave contextual calibration out")
@@ -69,36 +58,25 @@ def measure(arguments: argparse.Namespace, console: Console) -> Report:
     task = task_for(arguments, documents, test)
     test = declared(test, task)
     table = None if arguments.data is None else declared(table_from(arguments, arguments.data), task)
-    names = _names(arguments.sets, table is not None)
-    options = AccuracyOptions(
-        calibrate=not arguments.no_calibration,
-        fold=arguments.fold,
-        answer_tokens=arguments.answer_tokens,
-        query_tokens=arguments.query_tokens,
+    measured = AccuracyTask(
+        task=task,
+        documents=documents,
+        plan=plan_behind(arguments, task, documents),
+        references=tuple(_names(arguments.sets, table is not None)),
+        private=None if table is None else private_table(table, documents),
+        held_out=private_table(test),
+        seeds=arguments.seeds,
+        limit=arguments.limit,
+        options=AccuracyOptions(
+            calibrate=not arguments.no_calibration,
+            fold=arguments.fold,
+            answer_tokens=arguments.answer_tokens,
+            query_tokens=arguments.query_tokens,
+        ),
     )
-    plan = plan_behind(arguments, task, documents)
     model = load_model(arguments.model, progress=stage_printer(console), cache_bytes=arguments.cache_bytes)
-    scorer = scorer_for(model)
-    held_out = open_view(test, VIEW)
-    private = held_out if table is None else open_view(table, VIEW)
-    queries = evenly_spaced(held_out.dataset.examples, arguments.limit)
-    results: dict[str, list[tuple[DemonstrationSet, Accuracy]]] = {}
     with measuring(console) as told:
-        sets = [set_of(document) for document in documents]
-        for name in names:
-            sets += reference_sets(name, plan, arguments.seeds, private, model, progress=told)
-        for number, chosen in enumerate(sets):
-
-            def within(stage: str, fraction: float, number: int = number) -> None:
-                told("asking for labels", (number + fraction) / len(sets))
-
-            found = accuracy_of(task, chosen.demonstrations, queries, scorer, options, progress=within)
-            results.setdefault(chosen.kind, []).append((chosen, found))
-    lines = [
-        SetLine.of(kind, [found for _, found in pairs], internal=pairs[0][0].internal)
-        for kind, pairs in results.items()
-    ]
-    return accuracy_report(lines, model=scorer.name, queries=len(queries), open_labels=task.open_labels)
+        return accuracy_report(measured.run(model, told))
 
 
 def _names(given: str | None, has_table: bool) -> list[str]:

@@ -12,15 +12,15 @@ from rich.console import Console
 from rich.progress import Progress as Bar
 
 from dpicl_core.cli.inputs import plan_settings, task_from
-from dpicl_core.data import Dataset, declare_labels, pool_for, read_dataset
+from dpicl_core.data import Dataset, declare_labels, read_dataset
 from dpicl_core.documents import DemonstrationsDocument
 from dpicl_core.errors import ConfigError
-from dpicl_core.evaluation import common_task
-from dpicl_core.evaluation.accuracy import Progress
+from dpicl_core.evaluation import PrivateTable, common_task
+from dpicl_core.evaluation.tasks import Progress
 from dpicl_core.files import read_bytes
 from dpicl_core.planning import mechanism_named, plan_for
 from dpicl_core.specs import MechanismSpec
-from dpicl_core.values import GenerationPlan, Pool, PrivacyUnit, Selection, Task
+from dpicl_core.values import GenerationPlan, Selection, Task
 from dpicl_core.verification import read_document
 
 
@@ -64,10 +64,9 @@ def declared(dataset: Dataset, task: Task) -> Dataset:
     return dataset if task.open_labels else declare_labels(dataset, labels=task.labels)
 
 
-def pools_by_label(dataset: Dataset, labels: Sequence[str | None]) -> dict[str | None, Pool]:
-    """Rows of each label, or of the whole table under None; labels without a row are left out."""
-    pools = {label: pool_for(dataset, label, PrivacyUnit.ROW) for label in dict.fromkeys(labels)}
-    return {label: pool for label, pool in pools.items() if len(pool)}
+def private_table(dataset: Dataset, documents: Sequence[DemonstrationsDocument] = ()) -> PrivateTable:
+    """The table as a measure takes it, with the runs whose texts are measured."""
+    return PrivateTable(dataset, tuple(document.run for document in documents if document.run is not None))
 
 
 def plan_behind(

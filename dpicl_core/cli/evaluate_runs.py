@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from dpicl_core.cli.evaluate_inputs import declared, measuring, plan_behind, table_from, task_for
+from dpicl_core.cli.evaluate_inputs import declared, measuring, plan_behind, private_table, table_from, task_for
 from dpicl_core.cli.evaluate_text import Report, canary_report, consensus_report
 from dpicl_core.cli.inputs import stage_printer
 from dpicl_core.cli.parsing import number, positive, whole
@@ -22,17 +22,13 @@ from dpicl_core.cli.plan_options import (
 )
 from dpicl_core.data import Dataset
 from dpicl_core.errors import ConfigError
-from dpicl_core.evaluation import canary_text, measure_consensus, open_view, plant_and_count
+from dpicl_core.evaluation import CanaryTask, ConsensusTask, OwnRun, PrivateTable
 from dpicl_core.evaluation.canaries import RUNS
-from dpicl_core.language_model import LanguageModel, load_model
+from dpicl_core.language_model import load_model
 from dpicl_core.planning import MECHANISM_TEMPLATES, mechanism_named
-from dpicl_core.randomness import SecretRandomness
-from dpicl_core.runs import PrivacyRequest, check_context, request_for
+from dpicl_core.runs import PrivacyRequest, request_for
 from dpicl_core.specs import MechanismSpec
 from dpicl_core.values import GenerationPlan
-
-CANARY_VIEW = "canaries planted in unpaid runs, not DP"
-CONSENSUS_VIEW = "consensus of private next-token vectors, not DP"
 
 
 def add_canary_options(parser: argparse.ArgumentParser) -> None:
@@ -66,33 +62,20 @@ def canaries(arguments: argparse.Namespace, console: Console) -> Report:
     specs = [with_settings(mechanism_named(name), arguments) for name in listed_names(arguments.mechanisms)]
     if not specs:
         raise ConfigError("--mechanisms names none; give at least one, such as adadpsyn.")
-    table, plans, model = _prepared(arguments, console, specs)
-    view = open_view(table, CANARY_VIEW)
-    canary = arguments.canary or canary_text(view.dataset.examples, rng=SecretRandomness())
+    private, tried = _prepared(arguments, specs)
+    measured = CanaryTask(tried, private, arguments.epsilon, arguments.repeats, arguments.canary)
+    model = load_model(arguments.model, progress=stage_printer(console), cache_bytes=arguments.cache_bytes)
     with measuring(console) as told:
-        results = [
-            plant_and_count(
-                view,
-                plan,
-                _request(arguments, view.dataset, plan),
-                model,
-                canary,
-                runs=arguments.repeats,
-                progress=told,
-            )
-            for plan in plans
-        ]
-    return canary_report(results, canary=canary, model=model.info.name, epsilon=arguments.epsilon)
+        return canary_report(measured.run(model, told))
 
 
 def agree(arguments: argparse.Namespace, console: Console) -> Report:
     """Follow one run and measure the balls."""
     spec = with_settings(mechanism_named(arguments.mechanism), arguments)
-    table, (plan,), model = _prepared(arguments, console, [spec])
-    view = open_view(table, CONSENSUS_VIEW)
+    private, (followed,) = _prepared(arguments, [spec])
+    model = load_model(arguments.model, progress=stage_printer(console), cache_bytes=arguments.cache_bytes)
     with measuring(console) as told:
-        found = measure_consensus(view, plan, _request(arguments, view.dataset, plan), model, progress=told)
-    return consensus_report(found, mechanism=spec.name, model=model.info.name, epsilon=arguments.epsilon)
+        return consensus_report(ConsensusTask(followed, private, arguments.epsilon).run(model, told))
 
 
 def _add_run_options(parser: argparse.ArgumentParser, *, shots: int) -> None:
@@ -107,18 +90,13 @@ def _add_run_options(parser: argparse.ArgumentParser, *, shots: int) -> None:
     add_generation_options(parser)
 
 
-def _prepared(
-    arguments: argparse.Namespace, console: Console, specs: Sequence[MechanismSpec]
-) -> tuple[Dataset, list[GenerationPlan], LanguageModel]:
-    """The table, one plan for each mechanism, and the model; nothing has been opened yet."""
+def _prepared(arguments: argparse.Namespace, specs: Sequence[MechanismSpec]) -> tuple[PrivateTable, tuple[OwnRun, ...]]:
+    """The table, and one run for each mechanism; nothing is opened yet."""
     table = table_from(arguments, arguments.data)
     task = task_for(arguments, (), table)
     table = declared(table, task)
     plans = [plan_behind(arguments, task, (), spec) for spec in specs]
-    model = load_model(arguments.model, progress=stage_printer(console), cache_bytes=arguments.cache_bytes)
-    for plan in plans:
-        check_context(plan, model)
-    return table, plans, model
+    return private_table(table), tuple(OwnRun(plan, _request(arguments, table, plan)) for plan in plans)
 
 
 def _request(arguments: argparse.Namespace, dataset: Dataset, plan: GenerationPlan) -> PrivacyRequest:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from dpicl_core.data.wording import counted
-from dpicl_core.evaluation import (
-    Accuracy,
-    Attack,
-    Bounded,
-    CanaryResult,
-    Consensus,
-    Curve,
-    Spread,
-    TextLeakage,
-    spread,
+from dpicl_core.evaluation import Bounded, Spread
+from dpicl_core.evaluation.results import (
+    AccuracyResult,
+    AttackLine,
+    CanaryRuns,
+    ConsensusRun,
+    LeakageResult,
+    MembershipResult,
 )
 from dpicl_core.specs import SIMPLEX_DIAMETER
 
@@ -44,45 +41,10 @@ class Report:
         return (json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
 
 
-@dataclass(frozen=True, slots=True)
-class SetLine:
-    """One kind of set, averaged over its seeds."""
-
-    kind: str
-    raw: Spread
-    calibrated: Spread | None
-    internal: bool
-
-    @classmethod
-    def of(cls, kind: str, found: Sequence[Accuracy], *, internal: bool) -> SetLine:
-        """Raw and calibrated accuracy over seeds."""
-        second = [each.calibrated for each in found if each.calibrated is not None]
-        return cls(kind, spread([each.raw for each in found]), spread(second) if second else None, internal)
-
-
-@dataclass(frozen=True, slots=True)
-class AttackLine:
-    """An attack and the ceiling that the composed loss proves; None where nothing protects."""
-
-    attack: Attack
-    ceiling: Curve | None
-
-
-@dataclass(frozen=True, slots=True)
-class LeakLine:
-    """One text of one file. line: of the first row with the longest run. chance: against rows never used."""
-
-    kind: str
-    number: int
-    text: str = field(repr=False)
-    found: TextLeakage = field(repr=False)
-    line: int | None
-    chance: TextLeakage | None = field(repr=False)
-
-
-def accuracy_report(sets: Sequence[SetLine], *, model: str, queries: int, open_labels: bool) -> Report:
+def accuracy_report(result: AccuracyResult) -> Report:
     """Mean, standard deviation and 95% interval over seeds; one seed has no interval."""
-    how = "exact match of the greedy answer" if open_labels else "likeliest label"
+    sets, queries, model = result.sets, result.queries, result.model
+    how = "exact match of the greedy answer" if result.open_labels else "likeliest label"
     lines = [
         f"{queries} held-out rows, the same for all sets; {how}; model {model}",
         f"{'set':<34}{'seeds':>6}  {'accuracy':<30}{'calibrated':<30}",
@@ -94,8 +56,9 @@ def accuracy_report(sets: Sequence[SetLine], *, model: str, queries: int, open_l
     return Report("in-context accuracy", tuple(lines), content)
 
 
-def membership_report(attacks: Sequence[AttackLine], *, model: str, rows: int) -> Report:
+def membership_report(result: MembershipResult) -> Report:
     """Area under the ROC curve with its interval, beside what the composed loss allows any attack."""
+    attacks, model, rows = result.attacks, result.model, result.rows
     lines = [
         f"1-shot; the score is the probability of the true label; {rows} members and {rows} others a trial; "
         f"model {model}",
@@ -111,9 +74,12 @@ def membership_report(attacks: Sequence[AttackLine], *, model: str, rows: int) -
         "AUC 0.5 is guessing. any attack: the area that no attack can exceed by the composed privacy loss, whatever it "
         "knows; computed, not measured. Where members and others differ for other reasons, AUC is not 0.5 without leak."
     )
+    if result.left_out:
+        lines.append(f"{counted(result.left_out, 'held-out row')} left out: the text stands in the private table too")
     content = {
         "measure": "membership",
         "model": model,
+        "held_out_rows_left_out": result.left_out,
         "attacks": [
             {**asdict(each.attack), "ceiling": None if each.ceiling is None else asdict(each.ceiling)}
             for each in attacks
@@ -122,15 +88,14 @@ def membership_report(attacks: Sequence[AttackLine], *, model: str, rows: int) -
     return Report("membership inference", tuple(lines), content)
 
 
-def leakage_report(texts: Sequence[LeakLine], *, rows: int, near_percent: float) -> Report:
+def leakage_report(result: LeakageResult) -> Report:
     """What each released text shares with the table. Quoted words stand in the released text itself."""
+    texts, rows, near_percent = result.texts, result.rows, result.near_percent
     lines = [f"compared with {rows} private rows, without case and punctuation; near: {near_percent:g}% alike or more"]
     for each in texts:
         found, run = each.found, each.found.longest_run
         where = (
-            ""
-            if each.line is None
-            else f' in {counted(run.rows, "row")}, first at line {each.line}: "{_passage(each)}"'
+            "" if each.line is None else f' in {counted(run.rows, "row")}, first at line {each.line}: "{each.passage}"'
         )
         lines.append(f"{each.kind}, text {each.number} of {counted(found.words, 'word')}")
         lines.append(f"  longest shared run: {counted(run.words, 'word')}{where}")
@@ -164,10 +129,12 @@ def leakage_report(texts: Sequence[LeakLine], *, rows: int, near_percent: float)
     return Report("leakage", tuple(lines), content)
 
 
-def canary_report(results: Sequence[CanaryResult], *, canary: str, model: str, epsilon: float) -> Report:
+def canary_report(result: CanaryRuns) -> Report:
     """How many runs let words of the planted row out."""
+    results, model, epsilon = result.results, result.model, result.epsilon
     lines = [
-        f'planted once: "{canary}"; texts were counted and forgotten; noise for epsilon {epsilon:g}; model {model}',
+        f'planted once: "{result.canary}"; texts were counted and forgotten; noise for epsilon {epsilon:g}; '
+        f"model {model}",
         f"{'mechanism':<18}{'runs':>6}{'runs with its words':>21}{'words':>8}{'longest run':>13}",
     ]
     lines += [
@@ -183,8 +150,9 @@ def canary_report(results: Sequence[CanaryResult], *, canary: str, model: str, e
     return Report("canaries", tuple(lines), content)
 
 
-def consensus_report(found: Consensus, *, mechanism: str, model: str, epsilon: float) -> Report:
+def consensus_report(result: ConsensusRun) -> Report:
     """Radius of the smallest ball around a vector that holds 80%, and the noise it would allow."""
+    found, mechanism, model, epsilon = result.found, result.mechanism, result.model, result.epsilon
     lines = [
         f"along one unpaid run of {mechanism} at epsilon {epsilon:g}; model {model}",
         f"{'label':<28}{'tokens':>7}{'radius':>9}{'noise it would allow':>23}{'noise now':>12}{'smaller by':>12}",
@@ -223,11 +191,6 @@ def _interval(value: Bounded) -> str:
 def _found(line: AttackLine) -> str:
     most = "1" if line.ceiling is None else f"{line.ceiling.at(RATE):.3f}"
     return f"{line.attack.curve.at(RATE):.3f} ({most})"
-
-
-def _passage(line: LeakLine) -> str:
-    start, end = line.found.longest_run.span
-    return line.text[start:end]
 
 
 def _number(value: float | None) -> str:

@@ -21,8 +21,17 @@ from dpicl_core.cli.plan_options import (
 from dpicl_core.errors import ConfigError
 from dpicl_core.language_model import load_model
 from dpicl_core.planning import mechanism_named
-from dpicl_core.rehearsal import Interval, Rehearsal, rehearse
-from dpicl_core.runs import check_context
+from dpicl_core.rehearsal import (
+    Interval,
+    Progress,
+    Rehearsal,
+    RehearsalRequest,
+    noise_for,
+    recommend,
+    rehearse,
+    schedule_sentence,
+    sentences,
+)
 from dpicl_core.values import delta_by_rule
 
 DEFAULT_MECHANISMS = "adadpsyn,tang-gaussian,tang-noisy-max,anchored"
@@ -60,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     delta = delta_by_rule(rows, arguments.delta)
     names = listed_names(arguments.mechanisms)
     specs = [with_settings(mechanism_named(name), arguments) for name in names]
-    if not specs or not all(spec.exportable and spec.reads_private_rows for spec in specs):
+    if not specs or not all(spec.noise_multipliers() for spec in specs):
         raise ConfigError(f"--mechanisms must name mechanisms with noise, such as {DEFAULT_MECHANISMS}.")
     task = task_from(
         arguments,
@@ -69,20 +78,40 @@ def run(arguments: argparse.Namespace) -> int:
     )
     plan = plan_from(arguments, task, specs[0])
     console = Console(stderr=True, quiet=arguments.quiet)
-    model = load_model(arguments.model, progress=stage_printer(console))
-    check_context(plan, model)
-    result = rehearse(
-        plan,
-        specs,
-        arguments.epsilons,
-        dict.fromkeys(plan.pool_labels(), arguments.pool),
-        model,
+    epsilons = tuple(sorted(set(arguments.epsilons)))
+    request = RehearsalRequest(
+        plan=plan,
+        mechanisms=tuple(specs),
+        epsilons=epsilons,
+        pool_units=tuple((label, arguments.pool) for label in plan.pool_labels()),
         delta=delta,
+        at=epsilons[(len(epsilons) - 1) // 2],
         accountant=arguments.accountant,
-        progress=stage_printer(console),
     )
-    sys.stdout.write(json.dumps(asdict(result), allow_nan=False) + "\n" if arguments.json else rehearsal_text(result))
+    noise = noise_for(request)  # a plan that cannot be priced is refused here, before the model is loaded
+    model = load_model(arguments.model, progress=stage_printer(console))
+    found, _ = rehearse(request, model, noise=noise, progress=_stages(console))
+    sys.stdout.write(_json(found) if arguments.json else rehearsal_text(found))
     return 0
+
+
+def _stages(console: Console) -> Progress:
+    """Prints each stage of the rehearsal once."""
+    seen: set[str] = set()
+
+    def show(stage: str, fraction: float) -> None:
+        if stage not in seen:
+            seen.add(stage)
+            console.print(f"{stage} ...", highlight=False, markup=False)
+
+    return show
+
+
+def _json(found: Rehearsal) -> str:
+    """What was found, with the recommendation and its sentences beside it."""
+    advice = recommend(found)
+    content = asdict(found) | {"recommendation": asdict(advice), "sentences": sentences(found, advice)}
+    return json.dumps(content, allow_nan=False) + "\n"
 
 
 def rehearsal_text(result: Rehearsal) -> str:
@@ -101,6 +130,9 @@ def rehearsal_text(result: Rehearsal) -> str:
     lines += [
         f"without any row, the public prompt alone makes the same choice in {_cell(result.public_unchanged)} of tokens",
         f"proposed for anchored: --schedule {schedule}",
+        "",
+        *sentences(result, recommend(result)),
+        schedule_sentence(result),
     ]
     return "\n".join(lines) + "\n"
 

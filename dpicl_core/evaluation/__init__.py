@@ -17,22 +17,32 @@ from dpicl_core.evaluation.membership import (
     attack_on_real_rows,
     proven_loss,
 )
+from dpicl_core.evaluation.private_table import PrivateTable
 from dpicl_core.evaluation.roc import Curve, area_under_scores, ceiling
+from dpicl_core.evaluation.run_tasks import CanaryTask, ConsensusTask, OwnRun
 from dpicl_core.evaluation.sets import REFERENCE_SETS, DemonstrationSet, common_task, reference_sets, set_of, task_of
 from dpicl_core.evaluation.spreads import Bounded, Spread, spread
+from dpicl_core.evaluation.tasks import AccuracyTask, LeakageTask, MembershipTask
 
 __all__ = [
     "REFERENCE_SETS",
     "Accuracy",
     "AccuracyOptions",
+    "AccuracyTask",
     "Attack",
     "AttackOptions",
     "Bounded",
     "CanaryResult",
+    "CanaryTask",
     "Consensus",
+    "ConsensusTask",
     "Curve",
     "DemonstrationSet",
     "InternalView",
+    "LeakageTask",
+    "MembershipTask",
+    "OwnRun",
+    "PrivateTable",
     "Spread",
     "TextLeakage",
     "accuracy_of",

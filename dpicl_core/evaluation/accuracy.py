@@ -78,7 +78,7 @@ def accuracy_of(
 
     def told(count: int) -> None:
         if progress is not None:
-            progress("queries", count / len(queries))
+            progress("asking for labels", count / len(queries))
 
     shared = shared_ids(task, scorer.tokenizer, demonstrations)
     asked = [query_ids(task, scorer.tokenizer, query.text, chosen.query_tokens) for query in queries]

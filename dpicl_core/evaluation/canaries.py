@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dpicl_core.charged_runs.internal_view import InternalView
 from dpicl_core.errors import DataError
 from dpicl_core.evaluation.leakage import longest_shared_run, words_of
+from dpicl_core.evaluation.sets import by_token
 from dpicl_core.language_model.protocol import LanguageModel
 from dpicl_core.randomness import RandomSource
 from dpicl_core.runs import PrivacyRequest
@@ -67,9 +68,13 @@ def plant_and_count(
     row = Example(plan.target_labels[0], canary)
     with_words = words_out = longest = 0
     for number in range(runs):
-        if progress is not None:
-            progress(f"canary in {plan.mechanism.name}", number / runs)
-        texts = [made.text for made in view.run(plan, request, model, planted=(row,)).demonstrations]
+
+        def told(share: float, number: int = number) -> None:
+            if progress is not None:
+                progress(f"canary in {plan.mechanism.name}", (number + share) / runs)
+
+        record = view.run(plan, request, model, planted=(row,), on_event=by_token(plan, told))
+        texts = [made.text for made in record.demonstrations]
         found = [len(set(telling) & set(words_of(text))) for text in texts]
         with_words += any(found)
         words_out += sum(found)

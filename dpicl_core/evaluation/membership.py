@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from dpicl_core.evaluation.accuracy import label_shares
 from dpicl_core.evaluation.in_context import AnswerSpace, answer_space, label_ids, query_ids, shared_ids
 from dpicl_core.evaluation.roc import Curve, curve_of_scores, mean_curve
 from dpicl_core.evaluation.spreads import Bounded, bootstrap_mean
-from dpicl_core.language_model.scoring import Scorer
+from dpicl_core.language_model.scoring import Done, Scorer
 from dpicl_core.randomness import RandomSource
 from dpicl_core.values import Example, Pool, Task
 from dpicl_core.verification import labels_may_change, spec_from
@@ -73,13 +74,18 @@ def attack_on_demonstrations(
     for number, pair in enumerate(demonstrations):
         label = None if task.open_labels else pair[1]
         inside, outside = _rows_of(members, label), _rows_of(others, label)
-        if progress is not None:
-            progress(f"attack on {kind}", number / len(demonstrations))
         drawn = [
             (_indices(inside, options.rows, rng), _indices(outside, options.rows, rng)) for _ in range(options.trials)
         ]
-        mine = _scores_of(inside, [index for first, _ in drawn for index in first], task, pair, scorer)
-        theirs = _scores_of(outside, [index for _, second in drawn for index in second], task, pair, scorer)
+
+        def told(half: int, share: float, number: int = number) -> None:
+            if progress is not None:
+                progress(f"attack on {kind}", (number + (half + share) / 2) / len(demonstrations))
+
+        members_drawn = [index for first, _ in drawn for index in first]
+        others_drawn = [index for _, second in drawn for index in second]
+        mine = _scores_of(inside, members_drawn, task, pair, scorer, partial(told, 0))
+        theirs = _scores_of(outside, others_drawn, task, pair, scorer, partial(told, 1))
         trials = [curve_of_scores([mine[i] for i in first], [theirs[i] for i in second]) for first, second in drawn]
         curves.append(trials)
     return _attack(kind, curves)
@@ -113,7 +119,12 @@ def attack_on_real_rows(
 
 
 def true_label_scores(
-    task: Task, demonstrations: Sequence[tuple[str, str]], rows: Sequence[Example], scorer: Scorer
+    task: Task,
+    demonstrations: Sequence[tuple[str, str]],
+    rows: Sequence[Example],
+    scorer: Scorer,
+    *,
+    done: Done | None = None,
 ) -> list[float]:
     """For each row the probability of its true label given the prompt.
 
@@ -123,9 +134,9 @@ def true_label_scores(
     asked = [query_ids(task, scorer.tokenizer, row.text) for row in rows]
     if task.open_labels:
         own = [[label_ids(scorer.tokenizer, row.label)] for row in rows]
-        return [float(p) for p in np.exp(scorer.log_probabilities(shared, asked, own, closing=True)[:, 0])]
+        return [float(p) for p in np.exp(scorer.log_probabilities(shared, asked, own, closing=True, done=done)[:, 0])]
     space: AnswerSpace = answer_space(task, scorer.tokenizer)
-    logs = scorer.log_probabilities(shared, asked, [space.ids] * len(rows), closing=space.closing)
+    logs = scorer.log_probabilities(shared, asked, [space.ids] * len(rows), closing=space.closing, done=done)
     shares = label_shares(logs)
     return [float(shares[number, space.labels.index(row.label)]) for number, row in enumerate(rows)]
 
@@ -174,11 +185,18 @@ def _rows_of(pools: Mapping[str | None, Pool], label: str | None) -> Pool:
 
 
 def _scores_of(
-    pool: Pool, indices: Sequence[int], task: Task, demonstration: tuple[str, str], scorer: Scorer
+    pool: Pool,
+    indices: Sequence[int],
+    task: Task,
+    demonstration: tuple[str, str],
+    scorer: Scorer,
+    told: Callable[[float], None],
 ) -> dict[int, float]:
     """Score of every unit that some trial drew; each is asked once."""
     once = list(dict.fromkeys(indices))
-    scores = true_label_scores(task, (demonstration,), [pool.units[index][0] for index in once], scorer)
+    told(0.0)
+    rows = [pool.units[index][0] for index in once]
+    scores = true_label_scores(task, (demonstration,), rows, scorer, done=lambda count: told(count / len(once)))
     return dict(zip(once, scores, strict=True))
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from dpicl_core.charged_runs.internal_view import InternalView
 from dpicl_core.documents import DemonstrationsDocument
 from dpicl_core.errors import ConfigError
+from dpicl_core.events import ReleasedEvent, TokenReleased
 from dpicl_core.language_model.protocol import LanguageModel
 from dpicl_core.planning import mechanism_named
 from dpicl_core.runs import PrivacyRequest
@@ -91,19 +92,43 @@ def reference_sets(
         seeds = 1  # the same text each time
     found = []
     for seed in range(seeds):
-        if progress is not None:
-            progress(f"making {kind}", seed / seeds)
+
+        def told(share: float, seed: int = seed) -> None:
+            if progress is not None:
+                progress(f"making {kind}", (seed + share) / seeds)
+
+        told(0.0)
         if kind == REAL_ROWS:
             pairs = tuple((row.text, row.label) for row in view.random_rows(plan))
         else:
-            pairs = generated(kind, plan, view, model)
+            pairs = generated(kind, plan, view, model, told)
         found.append(DemonstrationSet(kind, pairs, internal=kind in NEEDS_PRIVATE_TABLE))
     return tuple(found)
 
 
-def generated(kind: str, plan: GenerationPlan, view: InternalView, model: LanguageModel) -> tuple[tuple[str, str], ...]:
-    """Texts of one unpaid run: the noise-free algorithm (fresh draws each time), or the public prompt alone."""
-    spec = mechanism_named("public-only" if kind == PUBLIC_ONLY else "unprotected")
-    chosen = replace(plan, mechanism=spec, label_bounds=None)
-    record = view.run(chosen, PrivacyRequest(None, default_delta(len(view.dataset))), model)
+def generated(
+    kind: str, plan: GenerationPlan, view: InternalView, model: LanguageModel, told: Callable[[float], None]
+) -> tuple[tuple[str, str], ...]:
+    """Texts of one unpaid run: the noise-free algorithm (fresh draws each time), or the public prompt alone.
+
+    told: the share of its tokens that are made, at every token.
+    """
+    chosen, request = unpaid_plan(kind, plan), PrivacyRequest(None, default_delta(len(view.dataset)))
+    record = view.run(chosen, request, model, on_event=by_token(chosen, told))
     return tuple((made.text, made.label) for made in record.demonstrations if made.text)
+
+
+def unpaid_plan(kind: str, plan: GenerationPlan) -> GenerationPlan:
+    """The plan of a set that is generated here: with the noise-free algorithm, or from the public prompt alone."""
+    spec = mechanism_named("public-only" if kind == PUBLIC_ONLY else "unprotected")
+    return replace(plan, mechanism=spec, label_bounds=None)
+
+
+def by_token(plan: GenerationPlan, told: Callable[[float], None]) -> Callable[[ReleasedEvent], None]:
+    """A listener of a run that tells the share of T_max tokens that every demonstration has."""
+
+    def listen(event: ReleasedEvent) -> None:
+        if isinstance(event, TokenReleased):
+            told((event.position + 1) / plan.tokens)
+
+    return listen

@@ -22,8 +22,11 @@ from dpicl_core.values import GenerationPlan
 
 KEPT_QUOTES = 64
 PENDING_QUOTES = 4
-DEFAULT_PACE = 1.2e-4
+DEFAULT_PACE = 4e-4
 """Seconds per row-token before anything was measured on this machine: two cores, the default model."""
+
+STEP_OVERHEAD = 250.0
+"""Row-tokens that a step takes beside its rows: reading the weights, the public prompt, the noise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,8 +210,8 @@ def rough_seconds(plan: GenerationPlan, pace: float | None) -> float:
 def row_tokens(plan: GenerationPlan) -> float:
     """Token positions that one released token costs, roughly: M prompts of N capped rows; public numbers alone."""
     if not plan.mechanism.reads_private_rows:
-        return 60.0 + plan.tokens / 2
-    return plan.subsets * (plan.per_subset * (plan.record_tokens + 10) + 40 + plan.tokens / 2)
+        return STEP_OVERHEAD
+    return STEP_OVERHEAD + plan.subsets * (plan.per_subset * (plan.record_tokens + 10) + 40 + plan.tokens / 2)
 
 
 def _rate(plan: GenerationPlan, count: int) -> float | None:

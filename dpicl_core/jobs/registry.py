@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import Sequence
 
 from dpicl_core.charged_runs import ResumableRun
 from dpicl_core.errors import ConfigError, ExportError, LedgerError
@@ -95,6 +96,13 @@ class JobRegistry:
                 self._by_token[token] = entry.run_id
                 self._drop_oldest()
             return self._by_token[token]
+
+    def submitted(self, tokens: Sequence[str]) -> tuple[str, ...] | None:
+        """Ids of the pages that these tokens were given, where all of them were sent before; else None."""
+        with self._desk.lock:
+            known = [self._by_token.get(token) for token in tokens]
+            found = tuple(each for each in known if each is not None)
+            return found if len(found) == len(known) else None
 
     def check_room(self, runs: int) -> None:
         """Raise ConfigError where the queue does not hold so many more runs."""

@@ -48,6 +48,7 @@ class RunSnapshot:
     opened_views: internal views that a person opened, with the time (ISO 8601). spends: whether the ledger holds a
     payment for it. ledger_run_id: its id there, once it is paid; it stands in the exported file, while run_id opens
     this screen and stands nowhere. asset_id, asset_name: who pays; the id is empty until a new asset is registered.
+    seconds_taken: from the first step to the last token, where all of it was drawn by this server, else None.
     """
 
     run_id: str
@@ -72,6 +73,12 @@ class RunSnapshot:
     opened_views: tuple[tuple[str, str], ...]
     diagnostics_kept: int
     spends: bool
+    seconds_taken: float | None = None
+
+    @property
+    def drawn_here(self) -> bool:
+        """Whether this server drew a token of it, rather than read the run from the ledger."""
+        return self.tokens_per_second is not None
 
     @property
     def epsilon_tight(self) -> float:

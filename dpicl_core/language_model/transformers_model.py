@@ -65,6 +65,11 @@ class TransformersModel:
         self._prefix: tuple[TokenBlock, States] | None = None
         self._keeps_states: bool | None = None
 
+    @property
+    def network(self) -> Any:
+        """The library's module, for the other classes of this package that run it; nobody else has to."""
+        return self._model
+
     def with_padding(self, pad_id: int) -> TransformersModel:
         """The same model with other content in padded positions; the results must be the same bits."""
         other = TransformersModel(

@@ -51,7 +51,7 @@ class TransformersScorer:
         self.tokenizer = model.tokenizer
         self.name = model.info.name
         self._max_context = model.info.max_context
-        self._network = model._model  # the library's module; both classes are this package's way to one model
+        self._network = model.network
         self._budget = model.token_budget
         self._pad = model.pad_id
         self._kept: tuple[Ids, list[tuple[torch.Tensor, torch.Tensor]]] | None = None

@@ -15,6 +15,7 @@ from dpicl_core.ledger.assets import (
 from dpicl_core.ledger.backup import BackupFacts, restore_backup, write_backup
 from dpicl_core.ledger.chain import Event, events_of
 from dpicl_core.ledger.costs import CostPart, Standing, cost_parts
+from dpicl_core.ledger.ended import EndedRun, ended_runs
 from dpicl_core.ledger.filters import best_order, epsilon_of_divergence, renyi_budget
 from dpicl_core.ledger.fingerprints import Fingerprint, fingerprint
 from dpicl_core.ledger.identity import home_folder, user_name
@@ -55,6 +56,7 @@ __all__ = [
     "BackupFacts",
     "CostPart",
     "Decision",
+    "EndedRun",
     "Event",
     "Fingerprint",
     "Ledger",
@@ -81,6 +83,7 @@ __all__ = [
     "close_partial",
     "cost_parts",
     "create_asset",
+    "ended_runs",
     "epsilon_of_divergence",
     "events_of",
     "everything",

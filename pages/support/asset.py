@@ -33,10 +33,10 @@ def where() -> Whereabouts | None:
         book = ledger()
     except DPICLError as error:
         return Whereabouts(None, str(error))
-    asked = _asked("where", (state.table_id, book.ledger_id), lambda: whereabouts(dataset, book))
-    if not asked.done():
+    answer = asked("where", (state.table_id, book.ledger_id), lambda: whereabouts(dataset, book))
+    if not answer.done():
         return None
-    found = asked.result()
+    found = answer.result()
     if found.known is None:
         return found
     try:
@@ -57,8 +57,8 @@ def offer(choices: Choices) -> Offer | None:
     reads = plan.mechanism.reads_private_rows
     request = PrivacyRequest(choices.request.epsilon if reads else None, choices.request.delta)
     key = (state.table_id, state.confirm_token, book.ledger_id, plan, request, chosen)
-    asked = _asked("offer", key, lambda: offer_for(dataset, plan, request, chosen, book))
-    return asked.result() if asked.done() else None
+    answer = asked("offer", key, lambda: offer_for(dataset, plan, request, chosen, book))
+    return answer.result() if answer.done() else None
 
 
 def choice() -> AssetChoice:
@@ -123,7 +123,7 @@ def left_percent(share: float) -> str:
     return f"{max(share, 0.0) * 1000 // 1 / 10:g}%"
 
 
-def _asked(name: str, key: Hashable, question: Callable[[], Answer]) -> Future[Answer]:
+def asked(name: str, key: Hashable, question: Callable[[], Answer]) -> Future[Answer]:
     """The session's question of that name, asked anew where the key is another one."""
     slot = f"{ASKED}{name}"
     kept = st.session_state.get(slot)
@@ -131,5 +131,5 @@ def _asked(name: str, key: Hashable, question: Callable[[], Answer]) -> Future[A
         if kept is not None:
             kept[1].cancel()
         kept = st.session_state[slot] = (key, background().ask(question))
-    asked: Future[Answer] = kept[1]
-    return asked
+    answer: Future[Answer] = kept[1]
+    return answer

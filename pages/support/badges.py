@@ -30,18 +30,21 @@ _LABELS: dict[Kind, tuple[str, str, Literal["green", "orange", "gray"], str]] = 
 }
 
 
-def badge(kind: Kind, key: str) -> None:
-    """One badge. key: unique on the screen; it also carries the outline of the internal ones."""
+def badge(kind: Kind, key: str, *, why: str = "") -> None:
+    """One badge. key: unique on the screen; it also carries the outline of the internal ones. why: fixed words that
+    take the place of the badge's own help, and stand on it."""
     label, icon, colour, help_text = _LABELS[kind]
+    if why:
+        label, help_text = f"{label}: {why}", f"{why[:1].upper()}{why[1:]}."
     with st.container(key=f"badge_{kind}_{key}", width="content"):
         st.badge(label, icon=icon, color=colour, help=help_text)
 
 
-def figure_heading(title: str, kind: Kind, key: str) -> None:
-    """A constant heading with its badge behind it."""
+def figure_heading(title: str, kind: Kind, key: str, *, why: str = "") -> None:
+    """A constant heading with its badge behind it; why: as in badge."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"**{title}**", width="content")
-        badge(kind, key)
+        badge(kind, key, why=why)
 
 
 def onward(path: str, label: str) -> None:

@@ -12,8 +12,9 @@ from dpicl_core.values import GenerationPlan, Task, check_delta_rule, default_de
 from pages.support import keep
 from pages.support.state import Studio
 
-EPSILONS = tuple(round(float(f"{10 ** (step / 20 - 1):.2g}"), 2) for step in range(41))
-"""The log slider: 41 steps from 0.1 to 10, two digits each."""
+_WHOLE = {0.79: 0.8, 7.9: 8.0}
+EPSILONS = tuple(_WHOLE.get(step, step) for step in (round(float(f"{10 ** (k / 20 - 1):.2g}"), 2) for k in range(41)))
+"""The log slider: 41 steps from 0.1 to 10, two digits each; 0.8 and 8 stand where the steps have 0.79 and 7.9."""
 
 DEFAULT_EPSILON = 4.0
 MECHANISMS = ("adadpsyn", "tang-gaussian", "tang-noisy-max", "anchored", "public-only")
@@ -41,9 +42,9 @@ def task_of(state: Studio) -> Task:
     )
 
 
-def mechanism_of() -> MechanismSpec:
-    """The mechanism with its public settings, noise still to be calibrated."""
-    spec = mechanism_named(keep.value("plan_mechanism", "adadpsyn"))
+def mechanism_of(name: str | None = None) -> MechanismSpec:
+    """A mechanism with its public settings, noise still to be calibrated; the chosen one, unless another is named."""
+    spec = mechanism_named(name or keep.value("plan_mechanism", "adadpsyn"))
     if isinstance(spec, AdaDPSynSpec):
         split = numbers_of(keep.value("plan_split"), DEFAULT_NOISE_SPLIT)
         if len(split) != 3:
@@ -84,12 +85,15 @@ def delta_of(state: Studio) -> float:
     return delta
 
 
-def choices_of(state: Studio) -> Choices:
-    """Everything chosen so far. Raises ConfigError, in one sentence, where it does not fit together."""
+def choices_of(state: Studio, mechanism: str | None = None) -> Choices:
+    """Everything chosen so far. Raises ConfigError, in one sentence, where it does not fit together.
+
+    mechanism: another one in place of the chosen one, with the same plan otherwise.
+    """
     task = task_of(state)
     plan = plan_for(
         task,
-        mechanism_of(),
+        mechanism_of(mechanism),
         shots=int(keep.value("plan_shots", 4)),
         targets=tuple(keep.value("plan_targets") or ()),
         subsets=int(keep.value("plan_subsets") or task.subsets),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dpicl_core.jobs import RunSnapshot, cluster_view
+from dpicl_core.jobs.registry import CLUSTER_VIEW
 from pages.support.badges import figure_heading
 from pages.support.figures import CONFIG, cluster_figure
 from pages.support.guard import guarded
@@ -20,7 +21,7 @@ def cluster_picture(snapshot: RunSnapshot) -> None:
         figure_heading("Cluster picture", "internal", "clusters")
         if not snapshot.plan.mechanism.reads_private_rows:
             plain("No private row was read, so there is nothing to see.")
-        elif not snapshot.opened_views:
+        elif CLUSTER_VIEW not in [name for name, _ in snapshot.opened_views]:
             plain(
                 "Shows the private next-word vectors of each token without noise. It is for your eyes, cannot be "
                 "exported, and that you opened it is recorded in the ledger before anything is shown."
@@ -51,7 +52,7 @@ def _picture(run_id: str) -> None:
     plain("Opened and recorded on this run: " + ", ".join(f"{name}, {at}" for name, at in snapshot.opened_views))
     if not seen:
         plain("The vectors are not here (yet): they are sent by the process that holds them, and it keeps the last "
-              "three runs only.")  # fmt: skip
+              "few runs only.")  # fmt: skip
         return
     drafts = [draft for draft in snapshot.drafts if any(key[0] == draft.index for key in seen)]
     names = [f"{draft.index + 1}. {draft.label}" for draft in drafts]

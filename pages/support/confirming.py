@@ -9,7 +9,7 @@ import streamlit as st
 from dpicl_core.charged_runs import ReadyRun
 from dpicl_core.errors import DPICLError
 from dpicl_core.jobs import Offer, rough_seconds
-from dpicl_core.ledger import SmallerPlan
+from dpicl_core.ledger import Outlook, SmallerPlan
 from pages.support import keep
 from pages.support.asset import left_percent, offer, where
 from pages.support.budget import rule_words
@@ -76,7 +76,7 @@ def _ready(ready: ReadyRun, choices: Choices) -> None:
         f"By the paper's accountant: {number(paper)}. delta {ready.request.delta:g}. A stop, a crash or an early end "
         "gives nothing back."
     )
-    _budget(ready)
+    charged_to(ready, ready.outlook, "this run")
     plain(
         f"{count(len(plan.target_labels), 'demonstration')} by {TITLES[plan.mechanism.name]}, up to "
         f"{count(plan.tokens, 'token')} each, for: {', '.join(plan.target_labels[:12])}. "
@@ -85,17 +85,17 @@ def _ready(ready: ReadyRun, choices: Choices) -> None:
     _button(ready.run_id, reads=reads)
 
 
-def _budget(ready: ReadyRun) -> None:
-    """Whose budget pays, what was spent of it, and what the run would leave."""
-    asset, outlook = ready.asset, ready.outlook
+def charged_to(ready: ReadyRun, outlook: Outlook, subject: str) -> None:
+    """Whose budget pays, what was spent of it, and what paying would leave. subject: what is paid, in words."""
+    asset = ready.asset
     kind = "the new data asset" if ready.is_new else "data asset"
     plain(
         f"Charged to {kind} {asset.name} of {asset.owner}: cap epsilon {asset.epsilon:g} at delta {asset.delta:g} over "
-        f"all runs, {rule_words(asset)}. Spent so far: {100 * outlook.before.share_spent:.3g}% of the cap. After this "
-        f"run: {left_percent(1 - outlook.after.share_spent)} left."
+        f"all runs, {rule_words(asset)}. Spent so far: {100 * outlook.before.share_spent:.3g}% of the cap. After "
+        f"{subject}: {left_percent(1 - outlook.after.share_spent)} left."
     )
     if outlook.paid_by_all:
-        plain(f"Every label pays for this run: {outlook.paid_by_all}.")
+        plain(f"Every label pays for {subject}: {outlook.paid_by_all}.")
     if ready.override is not None:
         plain(f"By exception, recorded for good: {ready.override.reason}")
 

@@ -24,6 +24,8 @@ CONFIG: dict[str, Any] = {
 TANG_COLOUR = "#D55E00"
 PRIVATE_COLOUR = "#CC79A7"
 PUBLIC_COLOUR = "#666666"
+PSEUDO_COLOUR = "#56B4E9"
+"""Pseudo-records: public, so never in the colour of private points."""
 _SLOT = 0.8
 
 
@@ -108,9 +110,13 @@ def noise_figure(
     return _laid_out(figure, tokens, (0.0, top))
 
 
-def cluster_figure(view: ClusterView, colour: str) -> go.Figure:
-    """Private vectors, public vector, noisy means and the ball, in the plane of two principal components."""
+def cluster_figure(view: ClusterView, colour: str, *, pseudo: bool = False) -> go.Figure:
+    """Private vectors, public vector, noisy means and the ball, in the plane of two principal components.
+
+    pseudo: the vectors are those of pseudo-records, which have a colour, a marker and a name of their own.
+    """
     figure = go.Figure()
+    points, symbol = (PSEUDO_COLOUR, "triangle-up-open") if pseudo else (PRIVATE_COLOUR, "circle-open")
     if view.centre is not None and view.radius is not None:
         (x, y), radius = view.centre, view.radius
         figure.add_shape(
@@ -118,8 +124,9 @@ def cluster_figure(view: ClusterView, colour: str) -> go.Figure:
             line={"color": colour, "width": 1.5, "dash": "dash"}, fillcolor=colour, opacity=0.2, layer="below",
         )  # fmt: skip
     figure.add_scatter(
-        x=view.points[:, 0], y=view.points[:, 1], mode="markers", name="private vectors",
-        marker={"color": PRIVATE_COLOUR, "symbol": "circle-open", "size": 10, "line": {"width": 2}},
+        x=view.points[:, 0], y=view.points[:, 1], mode="markers",
+        name="vectors of pseudo-records" if pseudo else "private vectors",
+        marker={"color": points, "symbol": symbol, "size": 10, "line": {"width": 2}},
     )  # fmt: skip
     figure.add_scatter(
         x=view.public[:1], y=view.public[1:], mode="markers", name="public vector",
@@ -132,7 +139,7 @@ def cluster_figure(view: ClusterView, colour: str) -> go.Figure:
         )  # fmt: skip
     figure.update_layout(
         height=420, margin={"l": 10, "r": 10, "t": 10, "b": 10}, uirevision="keep", showlegend=True,
-        legend={"orientation": "h", "y": -0.12}, xaxis={"title": "first component"},
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"}, xaxis={"title": "first component"},
         yaxis={"title": "second component", "scaleanchor": "x"},
     )  # fmt: skip
     return figure

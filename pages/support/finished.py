@@ -9,6 +9,7 @@ import streamlit as st
 from dpicl_core.export import document_for
 from dpicl_core.jobs import RunSnapshot, RunState
 from pages.support.badges import badge
+from pages.support.compared import RUNS_PARAMETER
 from pages.support.state import registry
 from pages.support.text import number, plain, refusal
 
@@ -63,4 +64,19 @@ def _in_the_ledger(snapshot: RunSnapshot) -> None:
                 icon=":material/fact_check:",
                 query_params={"of": snapshot.ledger_run_id},
                 help="A person reads each text, approves, edits or rejects it, and signs; then it may leave.",
+            )
+            st.page_link(
+                "pages/compare.py",
+                label="Compare with other mechanisms",
+                icon=":material/compare:",
+                query_params={RUNS_PARAMETER: snapshot.run_id},
+                help="On the same plan. This run is not paid again; each mechanism beside it spends by itself.",
+            )
+            st.page_link(
+                "pages/evaluate.py",
+                label="Evaluate",
+                icon=":material/labs:",
+                query_params={"of": snapshot.ledger_run_id},
+                help="Accuracy, attacks and leaks, for your eyes alone. It reads private rows, so a file that is "
+                "signed afterwards says so.",
             )

@@ -14,6 +14,7 @@ from pages.support.asset import left_line
 from pages.support.choices import DEFAULT_EPSILON, choices_of
 from pages.support.guard import guarded
 from pages.support.state import Studio, registry, studio
+from pages.support.streamlit_polls import repair
 from pages.support.text import count, number, plain
 from pages.support.words import ABOUT, HELP, TITLES
 
@@ -24,14 +25,17 @@ _STEPS = (
     ("pages/data.py", "1 Data"),
     ("pages/plan.py", "2 Plan"),
     ("pages/generate.py", "3 Generate"),
-    ("pages/vet.py", "4 Vet and export"),
+    ("pages/compare.py", "4 Compare"),
+    ("pages/vet.py", "5 Vet and export"),
+    ("pages/evaluate.py", "Evaluate"),
     ("pages/ledger.py", "Ledger"),
     ("pages/verify.py", "Verify"),
 )
 
 
 def configure() -> None:
-    """Title, icon and width of the browser page."""
+    """Title, icon and width of the browser page; and the repairs that every screen with a poll needs."""
+    repair()
     st.set_page_config(page_title="DP-ICL Studio", page_icon=str(_ICON), layout="wide", menu_items=MENU)
 
 

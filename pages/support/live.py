@@ -48,7 +48,7 @@ def status(snapshot: RunSnapshot) -> None:
         st.container(horizontal=True, vertical_alignment="center", gap="medium"),
     ):
         st.markdown(f"{icon} **{word}**", width=190)
-        st.progress(_fraction(snapshot), text=_status_words(snapshot), width="stretch")
+        st.progress(fraction_done(snapshot), text=status_words(snapshot), width="stretch")
         if not snapshot.state.over:
             st.button(
                 "Stop",
@@ -61,13 +61,15 @@ def status(snapshot: RunSnapshot) -> None:
             )
 
 
-def _fraction(snapshot: RunSnapshot) -> float:
+def fraction_done(snapshot: RunSnapshot) -> float:
+    """From 0 to 1: of loading the model, then of the tokens."""
     if snapshot.state is RunState.LOADING:
         return min(max(snapshot.stage_fraction, 0.0), 1.0)
     return snapshot.tokens_done / snapshot.tokens_most if snapshot.tokens_most else 0.0
 
 
-def _status_words(snapshot: RunSnapshot) -> str:
+def status_words(snapshot: RunSnapshot) -> str:
+    """Where the run stands, in one line."""
     if snapshot.state is RunState.QUEUED:
         return f"Another run is on. Place in the queue: {max(snapshot.place, 1)}"
     if snapshot.state is RunState.LOADING:

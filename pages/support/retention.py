@@ -41,6 +41,8 @@ def forget_table() -> None:
         if snapshot is not None and snapshot.state.over:
             registry().close(run_id)
     change(dataset=None, task=None, profile=None, warnings=(), unit_counts=(), table_id="", lengths_id=None)
+    for typed in ("play_", "remote_"):  # a query, and the key of an address
+        keep.drop(typed)
     change(uploads=state.uploads + 1)  # another upload field: Streamlit keeps the bytes of the old one otherwise
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,14 @@ class Studio:
         return sum(count for _, count in self.unit_counts)
 
 
+@dataclass(frozen=True, slots=True)
+class AskedTask:
+    """A task of the child process that this session asked for, under a name of ASKED. about: what it is about."""
+
+    about: Hashable
+    task_id: str
+
+
 def studio() -> Studio:
     """This session's state."""
     if _KEY not in st.session_state:
@@ -66,7 +75,9 @@ def change(**changes: Any) -> Studio:
     """Replace parts of this session's state; with the table goes whatever was answered about it."""
     if "dataset" in changes:
         for key in [key for key in st.session_state if str(key).startswith(ASKED)]:
-            del st.session_state[key]
+            gone = st.session_state.pop(key)
+            if isinstance(gone, AskedTask):
+                registry().forget_task(gone.task_id)
     st.session_state[_KEY] = replace(studio(), **changes)
     return studio()
 

@@ -1,13 +1,15 @@
-"""Three repairs of how Streamlit 1.67 treats a poll (`st.fragment(run_every=...)`) that meets a press of a person.
+"""Four repairs of how Streamlit 1.67 treats a poll (`st.fragment(run_every=...)`) that meets a press of a person.
 
 A poll carries the page and address that the browser showed when its timer fired. In 1.67 such a poll can
 - be merged into a waiting run of another page or address and overrule it, so that a press of a link is lost;
 - be run after the other page, and then tell the browser that the old page is on;
+- carry the values that widgets had before a callback of the run that is on set them anew, and set them back;
 - arrive just when a run has ended but not all that it drew has been passed on; the rest is then thrown away, and the
   screen stays old or empty.
-So here a poll gives way to a waiting run of the whole page; a poll of a page that is no longer asked for is dropped
-(the next one, a moment later, comes from the right page); and a run of a fragment waits until the run before it has
-been heard to its end. No message of a person is ever dropped. Another version of Streamlit may have mended this, or
+So here a poll gives way to a waiting run of the whole page, and brings no values of widgets: a change that a person
+makes comes in a message of its own, and what waits keeps its values. A poll of a page that is no longer asked for is
+dropped (the next one, a moment later, comes from the right page); and a run of a fragment waits until the run before it
+has been heard to its end. No message of a person is ever dropped. Another version of Streamlit may have mended this, or
 changed the places that are wrapped, so it is left alone; a test says when the pin is no longer the version repaired.
 """
 
@@ -15,9 +17,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import streamlit
+from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.runtime.app_session import AppSession, AppSessionState
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests, ScriptRequestType
 
@@ -47,13 +51,20 @@ def repair() -> bool:
 
 
 def giving_way_to_whole_pages(original: Callable[..., bool]) -> Callable[..., bool]:
-    """A poll that finds a run of a whole page waiting has nothing to add: that run draws its fragment too."""
+    """A poll that finds a run of a whole page waiting has nothing to add: that run draws its fragment too.
+
+    Otherwise it runs with the values that the server has, or with those of the fragments that wait already.
+    """
 
     @functools.wraps(original)
     def request(requests: Any, new_data: RerunData) -> bool:
-        waiting = requests._rerun_data
-        whole = requests._state is ScriptRequestType.RERUN and not waiting.fragment_id_queue
-        return True if whole and new_data.is_auto_rerun else original(requests, new_data)
+        if not new_data.is_auto_rerun:
+            return original(requests, new_data)
+        waiting = requests._rerun_data if requests._state is ScriptRequestType.RERUN else None
+        if waiting is not None and not waiting.fragment_id_queue:
+            return True
+        values = WidgetStates() if waiting is None else waiting.widget_states
+        return original(requests, replace(new_data, widget_states=values))
 
     return request
 

@@ -7,6 +7,7 @@ import time
 
 from dpicl_core.errors import ModelError
 from dpicl_core.language_model import ToyModel
+from dpicl_core.language_model.toy import FIRST_WORD_ID
 
 
 def toy(name=None, *, progress=None):
@@ -26,6 +27,18 @@ def slow(name=None, *, progress=None):
     model = ToyModel(observer=lambda asked, prompts: time.sleep(0.1) if asked == "public" else None)
     model.tokenizer.forbidden_ids |= model.tokenizer.ending_ids
     model.tokenizer.ending_ids = frozenset()
+    return model
+
+
+MARKUP = ("<script>alert(1)</script>", "**bold**", "$x$", ":red[x]", "`code`", "[a](http://b.c)", ":material/lock:")
+
+
+def markup(name=None, *, progress=None):
+    """The toy model, whose words are all markup of one kind or another."""
+    model = ToyModel()
+    texts = model.tokenizer._texts
+    for at in range(FIRST_WORD_ID, len(texts)):
+        texts[at] = f" {MARKUP[at % len(MARKUP)]}".encode()
     return model
 
 

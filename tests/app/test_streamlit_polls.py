@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 import streamlit
 from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime.app_session import AppSession, AppSessionState
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests
 
@@ -58,6 +60,26 @@ def test_with_it_the_press_goes_where_it_was_meant_to_and_polls_that_come_alone_
     kept = waiting_after(request, PRESS, POLL)
     assert (kept.page_script_hash, kept.query_string, kept.fragment_id_queue) == ("generate", "run=7", [])
     assert waiting_after(request, POLL).fragment_id_queue == ["price"]
+
+
+def values(**numbers):
+    return WidgetStates(widgets=[WidgetState(id=name, int_value=value) for name, value in numbers.items()])
+
+
+def test_without_the_repair_a_poll_brings_back_what_a_widget_showed_before_a_callback_set_it():
+    stale = replace(POLL, widget_states=values(epsilon=1))
+    kept = waiting_after(plain(ScriptRequests._request_rerun_locked), stale).widget_states
+    assert [(each.id, each.int_value) for each in kept.widgets] == [("epsilon", 1)]
+
+
+def test_with_it_a_poll_brings_no_values_and_takes_none_from_a_fragment_that_waits():
+    request = giving_way_to_whole_pages(plain(ScriptRequests._request_rerun_locked))
+    stale = replace(POLL, widget_states=values(epsilon=1))
+    assert list(waiting_after(request, stale).widget_states.widgets) == []
+    moved = RerunData(page_script_hash="plan", fragment_id="picture", widget_states=values(token=7))
+    both = waiting_after(request, moved, stale)
+    assert both.fragment_id_queue == ["picture", "price"]
+    assert [(each.id, each.int_value) for each in both.widget_states.widgets] == [("token", 7)]
     assert waiting_after(request, POLL, PRESS).page_script_hash == "generate"
     pressed = RerunData(page_script_hash="generate", fragment_id="stop")
     assert waiting_after(request, pressed, POLL).fragment_id_queue == ["stop", "price"]

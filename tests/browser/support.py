@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, Playwright, expect
-from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from dpicl_core.data import declare_labels, read_dataset
 from dpicl_core.ledger import AssetTerms, Ledger, create_asset, fingerprint, open_ledger, tie_file
@@ -163,7 +162,7 @@ def to_plan(page: Page) -> None:
 def to_generate(page: Page) -> None:
     """To the confirmation, until it can be pressed."""
     onward(page, "Continue to Generate").click()
-    arrived(page, "Continue to Generate", page.locator(".st-key-spend button:not([disabled])"))
+    page.locator(".st-key-spend button:not([disabled])").wait_for()
 
 
 def plan_run(page: Page, numbers: Mapping[str, int]) -> None:
@@ -174,29 +173,10 @@ def plan_run(page: Page, numbers: Mapping[str, int]) -> None:
     to_generate(page)
 
 
-def arrived(page: Page, link: str, sign) -> None:
-    """Wait for the sign of a screen whose link was pressed.
-
-    Where a poll of the old screen reaches Streamlit 1.67 together with the press, the press is lost now and then; a
-    person then presses once more, and so does this.
-    """
-    try:
-        sign.wait_for(timeout=PATIENCE / 4)
-    except PlaywrightTimeout:
-        if onward(page, link).count():
-            onward(page, link).click()
-        sign.wait_for()
-
-
 def start(page: Page) -> None:
-    """Start the run, wait for its status; where Streamlit 1.67 leaves the old screen standing, reload the address."""
+    """Start the run, and wait for its status."""
     press(page, "Spend and start")
-    status = page.locator(".st-key-run_status")
-    try:
-        status.wait_for(timeout=PATIENCE / 4)
-    except PlaywrightTimeout:
-        page.reload()
-        status.wait_for()
+    page.locator(".st-key-run_status").wait_for()
 
 
 def upload(page: Page, path: Path, task: str) -> None:

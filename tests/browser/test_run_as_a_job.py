@@ -11,7 +11,6 @@ import pytest
 
 from dpicl_core.ledger import events_of, open_ledger, run_lines
 from tests.browser.support import (
-    arrived,
     button,
     opened,
     plan_run,
@@ -177,7 +176,7 @@ def test_switching_screens_quickly_leaves_no_error(ready):
     for name in ("1 Data", "2 Plan", "3 Generate", "1 Data", "3 Generate", "2 Plan", "3 Generate"):
         page.get_by_role("link", name=name).click()
         time.sleep(0.5)
-    arrived(page, "3 Generate", page.locator(".st-key-run_status"))
+    page.locator(".st-key-run_status").wait_for()
     settled(page) if page.get_by_text("Finished").count() else None
     assert not page.errors
     assert "unexpected error" not in words(page)

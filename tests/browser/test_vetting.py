@@ -68,7 +68,7 @@ def test_a_run_is_vetted_signed_exported_verified_and_printed(browser, server_of
     a_run(page)
     press(page, "Open the cluster picture")
     page.locator(".st-key-cluster_chart .scatterlayer").wait_for()
-    page.get_by_role("link", name="4 Vet and export").click()
+    page.get_by_role("link", name="5 Vet and export").click()
     page.get_by_text("selection: informed by private data, not covered by the guarantee").wait_for()
     decide(page, 1, "Edit")
     type_into(page, "Text 1, edited", "Please call me at (415) 555-2671.")
@@ -142,7 +142,7 @@ def test_a_run_of_another_session_is_found_by_its_address_and_the_screens_fit_a_
     page = opened(browser, f"{server.url}/vet?of={line.id}", width=390, height=844, scheme="dark")
     page.locator(".st-key-vet_card_2").wait_for()
     assert "No table yet" in words(page)
-    for name, heading in (("4 Vet and export", None), ("Ledger", "Ledger"), ("Verify", "Verify")):
+    for name, heading in (("5 Vet and export", None), ("Ledger", "Ledger"), ("Verify", "Verify")):
         if heading:
             page.get_by_role("link", name=name, exact=True).click()
             page.get_by_role("heading", name=heading, exact=True).wait_for()

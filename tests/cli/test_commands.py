@@ -82,6 +82,8 @@ def test_rehearse_reads_no_table_and_proposes_a_schedule(capsys):
     assert {f["mechanism"] for f in found["forecasts"]} == {"adadpsyn", "tang-gaussian", "tang-noisy-max", "anchored"}
     assert all(0 <= f["unchanged"]["low"] <= f["unchanged"]["high"] <= 1 for f in found["forecasts"])
     assert found["proposed_schedule"]
+    assert found["recommendation"]["mechanism"] in {f["mechanism"] for f in found["forecasts"]}
+    assert f"At epsilon {found['recommendation']['epsilon']:g}, " in found["sentences"][0]
 
 
 def test_tasks_and_model_list_what_there_is(capsys):

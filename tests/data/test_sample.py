@@ -30,6 +30,13 @@ def test_the_file_is_what_the_script_writes(script):
     assert SAMPLE.read_bytes() == script.sample_csv()
 
 
+def test_the_held_out_rows_are_what_the_script_writes_and_stand_in_no_row_of_the_sample(script, dataset):
+    held_out = read_dataset(ASSETS / "sample_held_out.csv")
+    assert (ASSETS / "sample_held_out.csv").read_bytes() == script.held_out_csv()
+    assert label_counts(held_out) == dict.fromkeys(label_counts(dataset), 60)
+    assert not {row.text for row in held_out.examples} & {row.text for row in dataset.examples}
+
+
 def test_another_seed_writes_other_rows(script):
     assert script.sample_csv(seed=1, rows_per_label=5) != script.sample_csv(seed=2, rows_per_label=5)
 
