@@ -55,6 +55,7 @@ def test_clinical_notes_with_rare_labels_become_a_signed_file(browser, server_of
     path = shared / "data" / "mts_dialog" / "train.csv"
     server = server_of(None)
     page, film = opened(browser, server.url), film_of("journey-notes")
+    page.get_by_role("button", name="Use the sample table").wait_for()
     film.take(page)
     page.get_by_text("Columns and unit").click()
     leave_out = page.locator("label", has_text="Leave out rows whose label is not on the list")
