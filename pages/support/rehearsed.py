@@ -5,11 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from dpicl_core.jobs import PicturedToken, Rehearsed
-from dpicl_core.rehearsal import recommend, schedule_sentence, sentences
+from dpicl_core.rehearsal import Rehearsal, recommend, schedule_sentence, sentences
 from dpicl_core.specs import AnchoredSpec
 from pages.support import keep
 from pages.support.badges import figure_heading
-from pages.support.choices import choices_of, mechanism_of
+from pages.support.choices import DEFAULT_EPSILON, choices_of, mechanism_of
 from pages.support.figures import CONFIG, cluster_figure
 from pages.support.guard import guarded
 from pages.support.rehearsal_figures import agreement_figure, agreement_table, agreement_words
@@ -32,10 +32,10 @@ def rehearsal() -> None:
         st.subheader("Rehearsal", anchor=ANCHOR)
         changed = _changed(then, result)
         if changed:
-            warning(other_plan(changed), level="Another plan")
+            warning(other_plan(changed, "This rehearsal"))
         left, right = st.columns([11, 9], gap="medium")
         with left:
-            _chart(then, result)
+            _chart(result)
         with right:
             _words(result, current=not changed)
             _schedule(result, current=not changed)
@@ -46,10 +46,10 @@ def _changed(then: Asked, result: Rehearsed) -> tuple[str, ...]:
     return changed_since(then, asked_now(choices_of(studio())), result)
 
 
-def _chart(then: Asked, result: Rehearsed) -> None:
+def _chart(result: Rehearsed) -> None:
     figure_heading("Share of tokens the noise leaves unchanged, by epsilon", "public", "rehearsal", why=PSEUDO)
     st.plotly_chart(
-        agreement_figure(result.found, then.request.at),
+        agreement_figure(result.found, _own_epsilon()),
         width="stretch",
         key="rehearsal_chart",
         config=CONFIG,
@@ -73,8 +73,19 @@ def _words(result: Rehearsed, *, current: bool) -> None:
         plain(sentence)
     st.caption(
         f"Intervals: 95% over {found.steps} tokens, {found.draws} draws of noise on each. Tokens of one text hang "
-        "together, so the truth is a little less sure than they say. The epsilon of the plan is bold."
+        f"together, so the truth is a little less sure than they say. {own_epsilon_words(found, _own_epsilon())}"
     )
+
+
+def own_epsilon_words(found: Rehearsal, own: float) -> str:
+    """Where the plan's epsilon stands in the chart."""
+    if own in {each.epsilon for each in found.forecasts}:
+        return "The epsilon of the plan is bold."
+    return f"The plan's epsilon, {own:g}, was not rehearsed itself: look between its neighbours, or rehearse again."
+
+
+def _own_epsilon() -> float:
+    return float(keep.value("plan_epsilon", DEFAULT_EPSILON))
 
 
 def _schedule(result: Rehearsed, *, current: bool) -> None:

@@ -164,10 +164,10 @@ def _result() -> None:
         st.markdown(f"[Chart, pictures and a schedule: the rehearsal below](#{ANCHOR})")
 
 
-def other_plan(changed: tuple[str, ...]) -> str:
-    """That the rehearsal shown is another plan's, and what to do."""
+def other_plan(changed: tuple[str, ...], which: str = "The rehearsal below") -> str:
+    """That the rehearsal shown is another plan's, and what to do. which: how the sentence calls it."""
     listed = changed[0] if len(changed) == 1 else f"{', '.join(changed[:-1])} and {changed[-1]}"
-    return f"The rehearsal below belongs to another plan: since then {listed} changed. Rehearse again to see this one."
+    return f"{which} belongs to another plan: since then {listed} changed. Rehearse again to see this one."
 
 
 def titled(mechanism: str) -> str:

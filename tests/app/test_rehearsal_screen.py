@@ -17,6 +17,7 @@ from dpicl_core.rehearsal import Forecast, Interval, Rehearsal, RehearsalRequest
 from pages.support import state
 from pages.support.choices import EPSILONS
 from pages.support.rehearsal_figures import PROPOSED, agreement_figure, agreement_table, agreement_words
+from pages.support.rehearsed import own_epsilon_words
 from pages.support.rehearsing import EPSILONS as REHEARSED
 from pages.support.rehearsing import other_plan
 from pages.support.words import COLOURS, TITLES
@@ -154,6 +155,12 @@ def test_every_rehearsed_epsilon_is_a_stop_of_the_slider():
 def test_what_changed_is_listed_in_words():
     assert "since then M, N and delta changed" in other_plan(("M", "N", "delta"))
     assert "since then T_max changed" in other_plan(("T_max",))
+
+
+def test_an_epsilon_that_was_not_rehearsed_is_not_called_bold(found):
+    assert own_epsilon_words(found, 4.0) == "The epsilon of the plan is bold."
+    assert own_epsilon_words(found, 3.2).startswith("The plan's epsilon, 3.2, was not rehearsed itself")
+    assert "<b>" not in str(agreement_figure(found, 3.2).layout.xaxis.ticktext)
 
 
 def shares(*means):
