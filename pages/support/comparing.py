@@ -175,23 +175,27 @@ def _price_words(ready: ReadyRun) -> str:
 
 def _terms(wanted: Wanted, offered: TogetherOffer | None) -> None:
     """Whose budget pays, how it is paid, what will be written, and for how long."""
+    several = len(wanted.plans) > 1
     if offered is None or offered.outlook is None:
         plain("The ledger is being asked which data asset pays, and what is left of it ...")
     else:
-        plain(
-            f"Together: epsilon {number(offered.epsilon)} at delta {offered.delta:g}, the plain sum. Every run draws "
-            "by itself, so their losses add up on the asset."
-        )
-        charged_to(offered.ready[0], offered.outlook, "all of these runs")
+        if several:
+            plain(
+                f"Together: epsilon {number(offered.epsilon)} at delta {offered.delta:g}, the plain sum. Every run "
+                "draws by itself, so their losses add up on the asset."
+            )
+        charged_to(offered.ready[0], offered.outlook, "all of these runs" if several else "this run")
+    paid = "All of them are paid in one step" if several else "It is paid"
     plain(
-        "All of them are paid in one step, before anything is drawn: all or none. A stop, a crash or an early end "
-        "gives nothing back; a run that was cut short can be gone on with at no new cost."
+        f"{paid}, before anything is drawn{': all or none' if several else ''}. A stop, a crash or an early end gives "
+        "nothing back; a run that was cut short can be gone on with at no new cost."
     )
     plan = wanted.plans[0]
     seconds = sum(rough_seconds(each, registry().pace()) for each in wanted.plans)
     plain(
-        f"Each writes {count(len(plan.target_labels), 'demonstration')}, up to {count(plan.tokens, 'token')} each, "
-        f"for: {', '.join(plan.target_labels[:12])}. They run one after the other: about {duration(seconds)}."
+        f"{'Each' if several else 'It'} writes {count(len(plan.target_labels), 'demonstration')}, up to "
+        f"{count(plan.tokens, 'token')} each, for: {', '.join(plan.target_labels[:12])}. "
+        f"{'They run one after the other: about' if several else 'About'} {duration(seconds)}."
     )
 
 

@@ -39,8 +39,8 @@ def marked_texts(texts: Sequence[str | None]) -> tuple[tuple[Passage, ...], ...]
 
 
 def words_in_common(passages: Sequence[Passage]) -> tuple[int, int]:
-    """Words that another text has too, and all words."""
-    counts = [(len(passage.text.split()), passage.own) for passage in passages]
+    """Words that another text has too, and all words; marks that stand alone are no words."""
+    counts = [(sum(bool(_bare(word)) for word in passage.text.split()), passage.own) for passage in passages]
     return sum(words for words, own in counts if not own), sum(words for words, _ in counts)
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Event
 from typing import Any
 
 import streamlit as st
 
+from dpicl_core.documents import DemonstrationsDocument
 from dpicl_core.errors import DPICLError
 from dpicl_core.evaluation import DemonstrationSet, set_of
 from dpicl_core.evaluation.playground import LONGEST_QUERY, PlaygroundAnswer, PlaygroundTask
@@ -101,12 +102,10 @@ def _address() -> None:
 def _sets(of: Evaluated, who: str) -> tuple[DemonstrationSet, ...]:
     """The chosen sets. Real rows can be chosen for a model on this machine alone; they are drawn by the task."""
     known = {
-        **{f"{at}": set_of(document) for at, document in enumerate(of.documents, start=1)},
+        **{f"{at}": _numbered(at, document) for at, document in enumerate(of.documents, start=1)},
         ZERO_SHOT: DemonstrationSet(ZERO_SHOT, (), internal=False),
     }
-    names = {
-        key: f"{key}. {name_of(each.kind)}" if key.isdigit() else name_of(each.kind) for key, each in known.items()
-    }
+    names = {key: _title(each.kind) for key, each in known.items()}
     offered = [key for key, each in known.items() if not each.internal]
     if who != REMOTE and of.private is not None:
         known[REAL_ROWS] = DemonstrationSet(REAL_ROWS, (), internal=True)
@@ -117,6 +116,17 @@ def _sets(of: Evaluated, who: str) -> tuple[DemonstrationSet, ...]:
     st.multiselect("Sets", offered, key=chosen, format_func=names.__getitem__)
     keep.note(chosen)
     return tuple(known[key] for key in keep.value(chosen) if key in offered)
+
+
+def _numbered(at: int, document: DemonstrationsDocument) -> DemonstrationSet:
+    """Runs of one kind are told apart by their place."""
+    found = set_of(document)
+    return replace(found, kind=f"{at}. {found.kind}")
+
+
+def _title(kind: str) -> str:
+    number, dot, rest = kind.partition(". ")
+    return f"{number}. {name_of(rest)}" if dot and number.isdigit() else name_of(kind)
 
 
 def _preview(task: Task, sets: Sequence[DemonstrationSet]) -> None:
@@ -202,7 +212,7 @@ def _side_by_side(answers: Sequence[PlaygroundAnswer]) -> None:
         row = answers[start : start + _COLUMNS]
         for at, (column, answer) in enumerate(zip(st.columns(_COLUMNS), row, strict=False), start=start):
             with column, st.container(border=True, key=f"answer_{at}"):
-                st.text(name_of(answer.kind))
+                st.text(_title(answer.kind))
                 badge(_badge_of(answer), f"answer_{at}")
                 plain(_words(answer))
                 if answer.shares:

@@ -251,6 +251,22 @@ def test_an_address_that_was_guessed_and_runs_of_another_plan_are_left_out_in_wo
     assert "**1 of 1** runs are over." in said
 
 
+def test_what_was_just_paid_for_is_shown_although_the_address_is_still_the_old_one(until):
+    """As when a second press cuts the first one's callback short, before it has changed the address."""
+    registry = state.registry()
+    ids = []
+    for mechanism in ("public-only", "tang-gaussian"):
+        ready = ready_run(mechanism, tokens=4, min_tokens=2)
+        ids.append(registry.submit(ready, token=ready.run_id))
+    until(lambda: all(registry.snapshot(each).state.over for each in ids))
+    app = on("compare", runs=ids[0])
+    app.session_state["compare"].shown, app.session_state["compare"].newer = tuple(ids), True
+    app.session_state["compare"].started = (ids[1],)
+    assert "**2 of 2** runs are over." in words(app.run())
+    assert shown(app) == tuple(ids)
+    assert app.session_state["studio"].own_runs == (ids[1],)
+
+
 def draft(*tokens):
     made = tuple(
         TokenReleased(0, at, 5, "a", ReleasedTrace(None, tuple(ReleasedStep(r, n) for r, n in steps), "single"), False)

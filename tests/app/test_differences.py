@@ -48,6 +48,7 @@ def test_a_text_that_is_not_there_yet_is_no_other_text():
 def test_beside_a_text_without_words_all_words_are_own_and_marks_alone_never_are():
     first, second = marked_texts(["a cat - !", ""])
     assert own(first) == ["a cat"]
+    assert words_in_common(first) == (0, 2)
     assert second == ()
 
 

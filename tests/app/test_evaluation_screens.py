@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from dpicl_core.evaluation import spread
 from dpicl_core.evaluation.results import AccuracyResult, SetLine
 from dpicl_core.ledger import events_of, open_ledger
-from pages.support import state
+from pages.support import retention, state
 from pages.support.evaluation_figures import accuracy_figure, name_of
 from tests.evaluation.test_playground import listening
 from tests.support.ledgers import long_rows, table
@@ -206,13 +206,14 @@ def test_the_playground_answers_side_by_side_and_real_rows_are_recorded(ledger, 
     app.multiselect(key=sets).set_value(["0-shot", "real-rows"]).run()
     app.button(key="play_ask").click().run()
     until(lambda: "Random real rows" in words(app.run()), 60)
+    assert "internal, not DP" in str(app.markdown[-1].value)
     assert views(ledger) == [("answers with real rows in the prompt, not DP", record.run_id)]
     app.text_area(key="play_query").set_value(" ").run()
     app.button(key="play_ask").click().run()
     until(lambda: "The query is blank" in words(app.run()), 60)
 
 
-def test_an_address_gets_released_texts_and_the_query_alone_and_never_real_rows(ledger, until):
+def test_an_address_gets_released_texts_and_the_query_alone_and_never_real_rows(ledger, until, monkeypatch):
     record = run_in(ledger, shots=2, tokens=4)
     app = on_evaluate(with_table(), until, of=record.run_id)
     sets = f"play_sets_{record.run_id}"
@@ -239,6 +240,12 @@ def test_an_address_gets_released_texts_and_the_query_alone_and_never_real_rows(
     app.button(key="play_ask").click().run()  # nobody listens any more
     until(lambda: "could not be reached" in words(app.run()), 60)
     assert views(ledger) == []
+    app.switch_page("pages/verify.py").run()
+    assert KEY in str(app.session_state["kept_values"])
+    with monkeypatch.context() as passed:  # the table is let go of, and the key with it
+        passed.setattr(retention, "is_over", lambda last, now, kept: True)
+        app.run()
+    assert KEY not in str(app.session_state["kept_values"])
 
 
 def test_a_set_is_called_by_fixed_words_and_guessing_is_a_line_in_the_figure():

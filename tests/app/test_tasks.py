@@ -55,8 +55,9 @@ def over(registry, task_id):
 def test_a_task_tells_its_share_and_the_time_left_and_then_what_it_found(registry_of, until):
     registry = registry_of("toy")
     task_id = registry.ask(Steps(10, 0.05), token="a")
-    seen = until(lambda: (found := registry.answer(task_id)) and found.fraction >= 0.3 and found)
-    assert seen.stage == "stepping"
+    seen = until(
+        lambda: (found := registry.answer(task_id)) and found.stage == "stepping" and found.fraction >= 0.3 and found
+    )
     assert 0 < seen.seconds_left < 30
     assert seen.result is None
     done = until(over(registry, task_id))
