@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 
 import streamlit as st
@@ -44,6 +45,7 @@ def forget_table() -> None:
     for typed in ("play_", "remote_"):  # a query, and the key of an address
         keep.drop(typed)
     change(uploads=state.uploads + 1)  # another upload field: Streamlit keeps the bytes of the old one otherwise
+    gc.collect()  # rows that hang in a circle of references leave now, not some time later
 
 
 def is_over(last_use_seconds: float, now_seconds: float, kept_minutes: float) -> bool:

@@ -1,4 +1,4 @@
-"""Four repairs of how Streamlit 1.67 treats a poll (`st.fragment(run_every=...)`) that meets a press of a person.
+"""Five repairs of how Streamlit 1.67 treats a poll (`st.fragment(run_every=...)`) that meets a press of a person.
 
 A poll carries the page and address that the browser showed when its timer fired. In 1.67 such a poll can
 - be merged into a waiting run of another page or address and overrule it, so that a press of a link is lost;
@@ -6,10 +6,13 @@ A poll carries the page and address that the browser showed when its timer fired
 - carry the values that widgets had before a callback of the run that is on set them anew, and set them back;
 - arrive just when a run has ended but not all that it drew has been passed on; the rest is then thrown away, and the
   screen stays old or empty.
+And a press on something inside a polled part is dropped where the whole screen was drawn anew without that part before
+it arrived; or it is run and nothing is drawn.
 So here a poll gives way to a waiting run of the whole page, and brings no values of widgets: a change that a person
 makes comes in a message of its own, and what waits keeps its values. A poll of a page that is no longer asked for is
 dropped (the next one, a moment later, comes from the right page); and a run of a fragment waits until the run before it
-has been heard to its end. No message of a person is ever dropped. Another version of Streamlit may have mended this, or
+has been heard to its end. A press inside a part that is gone, or may be when what is on has ended, draws the whole
+screen. No message of a person is ever dropped. Another version of Streamlit may have mended this, or
 changed the places that are wrapped, so it is left alone; a test says when the pin is no longer the version repaired.
 """
 
@@ -38,7 +41,7 @@ def repair() -> bool:
     if not streamlit.__version__.startswith(REPAIRED_VERSION):
         return False
     for owner, name, wrap in (
-        (AppSession, "request_rerun", dropping_polls_of_left_pages),
+        (AppSession, "request_rerun", sorting_polls_and_presses),
         (AppSession, "_create_scriptrunner", hearing_the_last_run_out),
         (ScriptRequests, "_request_rerun_locked", giving_way_to_whole_pages),
     ):
@@ -69,19 +72,32 @@ def giving_way_to_whole_pages(original: Callable[..., bool]) -> Callable[..., bo
     return request
 
 
-def dropping_polls_of_left_pages(original: Callable[..., None]) -> Callable[..., None]:
-    """A poll of a page that the browser is leaving would draw that page again."""
+def sorting_polls_and_presses(original: Callable[..., None]) -> Callable[..., None]:
+    """A poll of a page that the browser is leaving would draw that page again; a press must not get lost with a part of
+    the screen that goes."""
 
     @functools.wraps(original)
     def request_rerun(session: Any, client_state: Any) -> None:
-        if client_state is not None and client_state.is_auto_rerun:
+        if client_state is None:
+            original(session, None)
+            return
+        if client_state.is_auto_rerun:
             if client_state.page_script_hash not in ("", _page_of(session)):
                 return
-        elif client_state is not None and not client_state.fragment_id:
+        elif not _is_safe_in_its_part(session, client_state.fragment_id):
+            whole = type(client_state)()
+            whole.CopyFrom(client_state)
+            whole.fragment_id = ""
+            client_state = whole
             setattr(session, _ASKED_PAGE, client_state.page_script_hash)
         original(session, client_state)
 
     return request_rerun
+
+
+def _is_safe_in_its_part(session: Any, fragment_id: str) -> bool:
+    """Whether a press can be run inside its fragment: it is there, and nothing is on that may take it away."""
+    return bool(fragment_id) and session._scriptrunner is None and session.has_fragment(fragment_id)
 
 
 def _page_of(session: Any) -> str:
@@ -104,7 +120,9 @@ def hearing_the_last_run_out(original: Callable[..., None]) -> Callable[..., Non
         if session._state is AppSessionState.SHUTDOWN_REQUESTED:
             return
         if data.fragment_id and not session.has_fragment(data.fragment_id):
-            return
+            if data.is_auto_rerun:
+                return
+            data = replace(data, fragment_id=None)
         if session._scriptrunner is None or not session._scriptrunner.request_rerun(data):
             create(session, data)
 

@@ -15,10 +15,10 @@ from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, Scri
 
 from pages.support.streamlit_polls import (
     REPAIRED_VERSION,
-    dropping_polls_of_left_pages,
     giving_way_to_whole_pages,
     hearing_the_last_run_out,
     repair,
+    sorting_polls_and_presses,
 )
 
 PRESS = RerunData(query_string="run=7", page_script_hash="generate")
@@ -92,7 +92,7 @@ def session_on(page, *, busy):
 @pytest.mark.parametrize("busy", [True, False])
 def test_a_poll_of_a_page_that_was_left_is_dropped_and_one_of_the_page_that_is_on_is_not(busy):
     passed = []
-    request = dropping_polls_of_left_pages(lambda session, state: passed.append(state.page_script_hash))
+    request = sorting_polls_and_presses(lambda session, state: passed.append(state.page_script_hash))
     session = session_on("plan", busy=busy)
     poll_of_plan = ClientState(page_script_hash="plan", fragment_id="price", is_auto_rerun=True)
     poll_of_run = ClientState(page_script_hash="generate", fragment_id="live", is_auto_rerun=True)
@@ -105,11 +105,35 @@ def test_a_poll_of_a_page_that_was_left_is_dropped_and_one_of_the_page_that_is_o
     assert passed == ["plan", "generate", "generate"]
 
 
-def test_a_press_inside_a_fragment_is_never_dropped_wherever_it_comes_from():
+def test_without_the_repair_a_press_inside_a_part_that_is_gone_is_dropped():
+    heard = []
+    session = SimpleNamespace(
+        _state=AppSessionState.APP_NOT_RUNNING,
+        _scriptrunner=None,
+        has_fragment=lambda name: False,
+        _create_scriptrunner=heard.append,
+    )
+    press = ClientState(page_script_hash="generate", fragment_id="confirmation", widget_states=values(spend=1))
+    plain(AppSession.request_rerun)(session, press)
+    assert heard == []
+    session._client_state = ClientState(page_script_hash="generate")
+    AppSession.request_rerun(session, press)
+    [whole] = heard
+    assert (whole.fragment_id, whole.page_script_hash) == (None, "generate")
+    assert [(each.id, each.int_value) for each in whole.widget_states.widgets] == [("spend", 1)]
+
+
+@pytest.mark.parametrize(("busy", "drawn"), [(True, ""), (False, "stop")])
+def test_a_press_inside_a_part_draws_the_whole_screen_while_anything_is_on(busy, drawn):
     passed = []
-    request = dropping_polls_of_left_pages(lambda session, state: passed.append(state.fragment_id))
-    request(session_on("plan", busy=True), ClientState(page_script_hash="generate", fragment_id="stop"))
-    assert passed == ["stop"]
+    request = sorting_polls_and_presses(lambda session, state: passed.append(state))
+    session = session_on("plan", busy=busy)
+    session.has_fragment = lambda name: True
+    press = ClientState(page_script_hash="generate", fragment_id="stop", query_string="run=7")
+    request(session, press)
+    [heard] = passed
+    assert (heard.fragment_id, heard.page_script_hash, heard.query_string) == (drawn, "generate", "run=7")
+    assert press.fragment_id == "stop"
 
 
 class Runner:
@@ -131,14 +155,15 @@ def test_a_new_run_waits_until_the_one_before_has_been_heard_out():
             has_fragment=lambda name: name == "price",
         )
         create(session, POLL)
-        create(session, RerunData(fragment_id="gone"))
+        create(session, RerunData(fragment_id="gone", is_auto_rerun=True))
+        create(session, RerunData(fragment_id="part of a press, gone"))
         await asyncio.sleep(0.1)
         assert created == []
         session._scriptrunner = None
         await asyncio.sleep(0.1)
-        assert created == ["price"]
+        assert sorted(created, key=str) == [None, "price"]
         create(session, POLL)
-        assert created == ["price", "price"]
+        assert created[2:] == ["price"]
 
     asyncio.run(meet())
 

@@ -37,7 +37,7 @@ def test_a_plan_is_rehearsed_and_its_price_follows_what_is_taken_over(browser, s
     set_number(page, "T_max", 6)
     press(page, "Rehearse, free")
     page.locator(".st-key-rehearsal_status").get_by_role("button", name="Stop").wait_for()
-    page.locator(".st-key-rehearsal_chart .scatterlayer").wait_for()
+    expect(page.locator(".st-key-rehearsal_chart .scatterlayer")).to_have_count(1, timeout=PATIENCE)
     page.get_by_text("tokens would be the same without any noise, with").first.wait_for()
     assert words(page).count("public: pseudo-records, no private row was read") == 2
     assert len(page.locator(".st-key-rehearsal_chart .legend .traces").all()) >= 5
@@ -70,7 +70,7 @@ def test_a_plan_is_rehearsed_and_its_price_follows_what_is_taken_over(browser, s
     before = text.inner_text()
     page.locator(".st-key-rehearsal_token").get_by_role("slider").press("ArrowRight")
     expect(text).not_to_have_text(before, timeout=PATIENCE)
-    page.locator(".st-key-rehearsal_clusters_chart .scatterlayer").wait_for()
+    expect(page.locator(".st-key-rehearsal_clusters_chart .scatterlayer")).to_have_count(1, timeout=PATIENCE)
     for width, height in ((1280, 800), (390, 844)):
         page.set_viewport_size({"width": width, "height": height})
         time.sleep(0.7)
