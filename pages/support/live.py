@@ -15,7 +15,7 @@ from pages.support.state import registry
 from pages.support.text import duration, plain
 from pages.support.words import COLOURS, ENDINGS, STATES, TITLES
 
-POLL_SECONDS = 0.4
+POLL_SECONDS = 0.5
 
 
 def live(first: RunSnapshot) -> None:
