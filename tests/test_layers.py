@@ -25,6 +25,7 @@ LAYERS = (
     ("ledger",),
     ("charged_runs",),
     ("export", "formats"),
+    ("unsigned_export",),
     ("vetting",),
     ("jobs",),
     ("verification",),

@@ -37,12 +37,12 @@ from dpicl_core.cli.progress import RunProgress
 from dpicl_core.data import flatten_text
 from dpicl_core.errors import ConfigError
 from dpicl_core.events import ReleasedEvent, TokenReleased
-from dpicl_core.export import document_for, write_document
+from dpicl_core.export import document_for
 from dpicl_core.files import check_writable
 from dpicl_core.language_model import load_model
-from dpicl_core.ledger import record_decision
 from dpicl_core.planning import MECHANISM_TEMPLATES, mechanism_named
 from dpicl_core.runs import RunRecord, check_context
+from dpicl_core.unsigned_export import write_recorded
 from dpicl_core.values import Example, GenerationPlan, Selection
 
 INTERNAL = " [internal, not DP, never exported]"
@@ -145,9 +145,8 @@ def _spending(ready: list[ReadyRun]) -> str:
 def _keep(record: RunRecord, paid: dict[str, PaidRun], folder: Path) -> None:
     document = document_for(record)
     name = record.plan.mechanism.name
-    write_document(document, folder / f"{name}.json")
-    details = {"format": "json", "sha256": document.sha256}
-    record_decision(paid[name].ledger, "exported", actor=paid[name].actor, run_id=document.run, details=details)
+    run = paid[name]
+    write_recorded(document, folder / f"{name}.json", run.ledger, run_id=run.run_id, actor=run.actor)
 
 
 def _measure(

@@ -24,11 +24,11 @@ from dpicl_core.cli.plan_options import (
 from dpicl_core.cli.progress import RunProgress
 from dpicl_core.documents import DemonstrationsDocument
 from dpicl_core.errors import ConfigError
-from dpicl_core.export import document_for, write_document
+from dpicl_core.export import document_for
 from dpicl_core.files import check_writable
 from dpicl_core.language_model import load_model
-from dpicl_core.ledger import record_decision
 from dpicl_core.runs import check_context
+from dpicl_core.unsigned_export import write_recorded
 from dpicl_core.values import GenerationPlan
 
 MECHANISM_NAMES = ("adadpsyn", "tang-gaussian", "tang-noisy-max", "anchored", "public-only")
@@ -65,9 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     plan = plan_from(arguments, task, mechanism)
     ready = prepare_run(dataset, plan, request_from(arguments, dataset), asset=asset_choice_from(arguments))
     document = _generate(ready, arguments)
-    write_document(document, arguments.out)
-    details = {"format": "json", "sha256": document.sha256}
-    record_decision(ready.ledger, "exported", actor=ready.actor, run_id=document.run, details=details)
+    write_recorded(document, arguments.out, ready.ledger, run_id=ready.run_id, actor=ready.actor)
     sys.stdout.write(_summary(document, arguments.out))
     return 0
 

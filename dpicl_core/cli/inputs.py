@@ -31,10 +31,10 @@ def add_input_options(parser: argparse.ArgumentParser) -> None:
     add_unit_options(parser)
 
 
-def add_model_options(parser: argparse.ArgumentParser) -> None:
-    """Which model, and how much is shown."""
+def add_model_options(parser: argparse.ArgumentParser, *, also: str = "") -> None:
+    """Which model, and how much is shown. also: what else the help says of the model."""
     parser.add_argument(
-        "--model", metavar="NAME", help="local folder, GGUF file or hub name; default: the embedded model"
+        "--model", metavar="NAME", help=f"local folder, GGUF file or hub name; default: the embedded model{also}"
     )
     parser.add_argument(
         "--cache-bytes",

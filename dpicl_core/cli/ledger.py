@@ -14,12 +14,12 @@ from rich.console import Console
 
 from dpicl_core.charged_runs import close_partial, resume, stored_record
 from dpicl_core.cli import ledger_purge
-from dpicl_core.cli.inputs import stage_printer
+from dpicl_core.cli.inputs import add_model_options, stage_printer
 from dpicl_core.cli.parsing import HelpFormatter, positive, whole
 from dpicl_core.cli.progress import RunProgress
 from dpicl_core.data import declare_labels, read_dataset, write_neutralised_csv
 from dpicl_core.errors import ConfigError, LedgerError
-from dpicl_core.export import document_for, write_document
+from dpicl_core.export import document_for
 from dpicl_core.files import check_writable, write_atomically
 from dpicl_core.language_model import load_model
 from dpicl_core.ledger import (
@@ -36,7 +36,6 @@ from dpicl_core.ledger import (
     everything,
     open_ledger,
     reading_of,
-    record_decision,
     restore_backup,
     run_lines,
     stored_run,
@@ -46,6 +45,7 @@ from dpicl_core.ledger import (
     write_backup,
 )
 from dpicl_core.runs import RunRecord
+from dpicl_core.unsigned_export import write_recorded
 from dpicl_core.values import PrivacyUnit
 
 
@@ -123,8 +123,7 @@ def _add_runs(commands: Any) -> None:
         "--data", type=Path, required=True, metavar="FILE", help="the same file that it was started with"
     )
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="where the demonstrations JSON goes")
-    parser.add_argument("--model", metavar="NAME", help="as for generate; must be the model that it was started with")
-    parser.add_argument("--quiet", action="store_true", help="no progress, only results and errors")
+    add_model_options(parser, also="; the one that the run was started with")
     parser = _command(commands, "close", "end an interrupted run for good; what it reserved stays spent", _close)
     parser.add_argument("run_id", metavar="RUN", help="id of the run")
     parser.add_argument("--reason", required=True, metavar="WORDS", help="recorded under your name")
@@ -276,7 +275,7 @@ def _resume(arguments: argparse.Namespace) -> int:
     if not stored.plan.task.open_labels:
         dataset = declare_labels(dataset, labels=stored.plan.task.labels)
     console = Console(stderr=True, quiet=arguments.quiet)
-    model = load_model(arguments.model, progress=stage_printer(console))
+    model = load_model(arguments.model, progress=stage_printer(console), cache_bytes=arguments.cache_bytes)
     with RunProgress(stored.plan.tokens, console) as progress:
         record = resume(stored.id, dataset, model, ledger=ledger, on_event=progress.show)
     return _write(ledger, record, arguments.out)
@@ -302,8 +301,6 @@ def _document(arguments: argparse.Namespace) -> int:
 
 def _write(ledger: Ledger, record: RunRecord, path: Path) -> int:
     document = document_for(record)
-    write_document(document, path)
-    details = {"format": "json", "sha256": document.sha256}
-    record_decision(ledger, "exported", actor=user_name(), run_id=record.run_id, details=details)
+    write_recorded(document, path, ledger, run_id=record.run_id, actor=user_name())
     sys.stdout.write(f"{document.guarantee.sentence}\nwritten to {path}\n")
     return 0

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from dpicl_core.cli.parsing import HelpFormatter
 from dpicl_core.errors import ConfigError, ExportError
-from dpicl_core.export import document_bytes, write_document
-from dpicl_core.files import check_writable, read_bytes
+from dpicl_core.export import document_bytes
+from dpicl_core.files import check_writable, read_bytes, write_atomically
 from dpicl_core.ledger import Ledger, open_ledger
 from dpicl_core.sign_off import VettableRun, another_try, record_export, sign, vettable_run
 from dpicl_core.verification import read_document
@@ -65,8 +65,9 @@ def run(arguments: argparse.Namespace) -> int:
         reviewer=arguments.reviewer,
         justification=arguments.justification,
     )
-    write_document(document, arguments.out)
-    record_export(ledger, document, "json", document_bytes(document))
+    content = document_bytes(document)
+    record_export(ledger, document, "json", content)
+    write_atomically(arguments.out, content)
     assert document.vetting is not None
     sys.stdout.write(
         f"{summary(document.vetting)}; selection: {document.vetting.selection}\nsigned and written to {arguments.out}. "

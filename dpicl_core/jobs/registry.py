@@ -6,20 +6,20 @@ another snapshot. The supervisor's thread owns the child; all threads touch the 
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Sequence
 
 from dpicl_core.charged_runs import ResumableRun
 from dpicl_core.errors import ConfigError, ExportError, LedgerError
 from dpicl_core.events import StewardDiagnostics
-from dpicl_core.export import document_bytes, document_for
+from dpicl_core.export import document_for
 from dpicl_core.jobs import messages as say
 from dpicl_core.jobs.book import STOPPED_WORDS, UNPAID_WORDS, RunEntry, entry_of, new_entry, snapshot_of
 from dpicl_core.jobs.snapshots import RunSnapshot, RunState
 from dpicl_core.jobs.supervisor import Desk, Job, Supervisor
 from dpicl_core.jobs.tasks import Task, TaskEntry, TaskSnapshot, TaskState, packed_task
 from dpicl_core.ledger import OPEN_STATES, Ledger, close_partial, record_decision, stored_run, user_name
+from dpicl_core.unsigned_export import recorded_bytes
 
 DEFAULT_LOADER = "dpicl_core.language_model:load_model"
 STOP_SECONDS = 1.2
@@ -123,10 +123,8 @@ class JobRegistry:
             entry = self._desk.runs.get(run_id)
         if entry is None or entry.record is None:
             raise ExportError("this run has no finished texts to export.")
-        content = document_bytes(document_for(entry.record))
-        details = {"format": "json", "sha256": hashlib.sha256(content).hexdigest()}
-        record_decision(entry.ledger, "exported", actor=user_name(), run_id=entry.ledger_run_id, details=details)
-        return content
+        document = document_for(entry.record)
+        return recorded_bytes(document, entry.ledger, run_id=entry.ledger_run_id, actor=user_name())
 
     def ask(self, task: Task, *, token: str, model: str | None = None) -> str:
         """Queue work that is no run, and return its id; the same token gives the same task, however often it is sent.

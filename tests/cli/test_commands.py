@@ -12,7 +12,8 @@ import pytest
 from dpicl_core.__main__ import main
 
 SAMPLE = Path(__file__).resolve().parents[2] / "assets" / "sample_messages.csv"
-SHORT = ["--data", str(SAMPLE), "--task", "sample", "--epsilon", "4", "--shots", "2", "--tokens", "7", "--subsets", "4"]
+SHORT = ["--data", str(SAMPLE), "--task", "sample", "--epsilon", "4", "--shots", "2", "--subsets", "3"]
+SHORT += ["--tokens", "5", "--min-tokens", "3"]
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +59,7 @@ def test_export_gives_a_prompt_and_messages(demos, tmp_path, capsys):
 
 def test_compare_states_that_each_spends_and_keeps_what_was_bought(tmp_path, capsys):
     mechanisms = "adadpsyn,tang-gaussian,anchored,public-only,unprotected"
-    options = ["--tokens", "6", "--mechanisms", mechanisms, "--out", str(tmp_path), "--cap", "30"]
+    options = ["--tokens", "4", "--mechanisms", mechanisms, "--out", str(tmp_path), "--cap", "30"]
     assert main(["compare", *SHORT, *options, "--real-rows"]) == 0
     printed = capsys.readouterr()
     assert "Every mechanism spends by itself; together epsilon" in printed.err

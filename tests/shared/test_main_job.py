@@ -17,7 +17,8 @@ from dpicl_core.verification import read_document, verify
 def test_demonstrations_come_out_of_a_real_table_and_verify(task, mechanism, shared, tmp_path, capsys):
     out = tmp_path / "demos.json"
     table = shared / "data" / task / "train.csv"
-    options = ["--task", task, "--mechanism", mechanism, "--epsilon", "4", "--shots", "2", "--tokens", "6", "--quiet"]
+    options = ["--task", task, "--mechanism", mechanism, "--epsilon", "4", "--shots", "2", "--subsets", "8"]
+    options += ["--tokens", "4", "--min-tokens", "2", "--quiet"]
     assert main(["generate", "--data", str(table), *options, "--out", str(out)]) == 0
     content = out.read_bytes()
     assert verify(read_document(content)).problems == ()
@@ -31,8 +32,8 @@ def test_demonstrations_come_out_of_a_real_table_and_verify(task, mechanism, sha
 def test_the_rate_of_a_rare_label_is_its_own(shared, tmp_path):
     out = tmp_path / "demos.json"
     table = shared / "data" / "trec" / "train.csv"
-    options = ["--task", "trec", "--epsilon", "8", "--cap", "20", "--shots", "1", "--tokens", "4", "--quiet"]
-    target = ["--target-label", "Abbreviation"]
+    options = ["--task", "trec", "--epsilon", "8", "--cap", "20", "--shots", "1", "--tokens", "3", "--min-tokens", "1"]
+    target = ["--target-label", "Abbreviation", "--quiet"]
     assert main(["generate", "--data", str(table), *options, *target, "--out", str(out)]) == 0
     pool = json.loads(out.read_bytes())["pools"][0]
     assert pool["units"] == 86
