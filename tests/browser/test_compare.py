@@ -143,7 +143,10 @@ def test_markup_in_labels_and_texts_is_shown_letter_by_letter(browser, server_of
     all_over(page, 2)
     page.get_by_text("By noise a coordinate AdaDPSyn ").wait_for()
     settled(page)
-    page.get_by_role("combobox", name="Show in the charts").click()
+    box = page.get_by_role("combobox", name="Show in the charts")
+    box.scroll_into_view_if_needed()
+    time.sleep(0.7)  # a list that is open closes when the page scrolls
+    box.click()
     page.get_by_role("option", name=LABELS[1]).wait_for()
     page.keyboard.press("Escape")
     seen = words(page)
