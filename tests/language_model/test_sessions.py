@@ -108,15 +108,16 @@ def with_row(group, text):
 @pytest.mark.parametrize("budget", [10_000, 200], ids=["one batch", "small batches"])
 def test_other_rows_keep_every_bit_of_every_token_when_one_row_grows(default_model, budget):
     model = TransformersModel(default_model._model, default_model.tokenizer, default_model.info, token_budget=budget)
-    before, after = (told(model, texts, demonstrations=2) for texts in (TEXTS, with_row(0, LONG)))
+    script = SCRIPT[:4]
+    before, after = (told(model, texts, script=script, demonstrations=2) for texts in (TEXTS, with_row(0, LONG)))
     moved = 0
-    for position, drawn in enumerate(SCRIPT):
+    for position, drawn in enumerate(script):
         for number in range(2):
             for place, group in enumerate(drawn):
                 same = np.array_equal(before[position][number][place], after[position][number][place])
                 assert same == ((group + number) % GROUPS != 0)
                 moved += not same
-    assert moved > 4
+    assert moved == 4
 
 
 def test_padding_is_never_seen_through_kept_states(default_model):
