@@ -148,7 +148,7 @@ def test_wrong_settings_are_refused_in_one_sentence(app):
     assert "delta must be at most 1/n" in words(app)
     app.text_input(key="plan_delta").set_value("").run()
     app.number_input(key="plan_subsets").set_value(900).run()
-    assert "One token draws 1800 units" in words(app)
+    assert "One token draws 900 units" in words(app)
 
 
 def test_values_of_a_screen_come_back_after_leaving_it(app):
