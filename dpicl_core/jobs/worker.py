@@ -14,6 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from functools import partial
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 from dpicl_core.charged_runs import ReadyRun, pay, resume
 from dpicl_core.charged_runs import run as run_paid
@@ -25,7 +26,9 @@ from dpicl_core.language_model.protocol import LanguageModel
 from dpicl_core.ledger import OverTheCapError
 from dpicl_core.runs import RunRecord, check_context
 
-NICENESS = 5
+NICENESS = 10
+"""Of 20: the screens go before a run where both want the processor."""
+
 KEPT_RUNS = 6
 """Runs whose diagnostics the child keeps, so that they can be opened after the run: those of a comparison and one more.
 Older ones are dropped."""
@@ -192,6 +195,10 @@ def _be_modest() -> None:
     """Lower priority than the server, and no memory image on disk when something crashes."""
     with contextlib.suppress(OSError, AttributeError):
         os.nice(NICENESS)
+    # the child is a session of its own, and where Linux shares the processor by session (autogroup) niceness counts
+    # inside the session alone: the session has to be nice as well
+    with contextlib.suppress(OSError):
+        Path("/proc/self/autogroup").write_text(f"{NICENESS}\n", "ascii")
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 

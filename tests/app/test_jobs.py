@@ -179,5 +179,8 @@ def test_the_child_runs_below_the_servers_priority_and_its_output_goes_nowhere(r
     until(lambda: registry.snapshot(run_id).tokens_done >= 1)
     pid = registry.child_pid()
     assert os.getpriority(os.PRIO_PROCESS, pid) > os.getpriority(os.PRIO_PROCESS, 0)
+    group = Path(f"/proc/{pid}/autogroup")
+    if group.exists():  # Linux then shares the processor by session first, and niceness alone would do nothing
+        assert group.read_text("ascii").split()[-1] == str(os.getpriority(os.PRIO_PROCESS, pid))
     for descriptor in (0, 1, 2):
         assert str(Path(f"/proc/{pid}/fd/{descriptor}").readlink()) == "/dev/null"
