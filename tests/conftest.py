@@ -23,7 +23,7 @@ LONG_FIRST = (
     "shared/test_browser_shared.py",
     "language_model/",
 )
-"""Two processes share the tests file by file: the longest file begins, beside files that leave it the processor, and
+"""Some processes share the tests file by file: the longest file begins, beside files that leave it the processor, and
 no long one is left for the end."""
 
 
@@ -39,8 +39,9 @@ def _place(node_id):
 @pytest.fixture(scope="session", autouse=True)
 def home_of_the_session(tmp_path_factory):
     """For fixtures that are shared by several tests; no ledger of the person who runs the tests is ever touched."""
-    before = {name: os.environ.get(name) for name in ("DPICL_HOME", "DPICL_DATABASE_URL")}
+    before = {name: os.environ.get(name) for name in ("DPICL_HOME", "DPICL_DATABASE_URL", "DPICL_NICENESS")}
     os.environ.pop("DPICL_DATABASE_URL", None)
+    os.environ["DPICL_NICENESS"] = "0"  # a run that stepped back would starve behind the tests of the other processes
     os.environ["DPICL_HOME"] = str(tmp_path_factory.mktemp("home"))
     yield
     for name, value in before.items():
@@ -57,7 +58,7 @@ def own_home(home_of_the_session, tmp_path_factory, monkeypatch):
 
 @pytest.fixture(autouse=True)
 def share_of_the_machine(request, tmp_path_factory):
-    """Tests of the two processes run side by side, but one that is timed, marked `alone`, has the machine to itself.
+    """Tests of the processes run side by side, but one that is timed, marked `alone`, has the machine to itself.
 
     The first lock is a turnstile: whoever waits for the second one holds it, so that nobody overtakes for ever.
     """

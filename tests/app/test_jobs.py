@@ -171,9 +171,10 @@ def test_lengths_in_tokens_are_counted_by_the_child(registry_of, until):
     assert found.cap == 8
 
 
-def test_the_child_runs_below_the_servers_priority_and_its_output_goes_nowhere(registry_of, until):
+def test_the_child_runs_below_the_servers_priority_and_its_output_goes_nowhere(registry_of, until, monkeypatch):
     import os
 
+    monkeypatch.delenv("DPICL_NICENESS")
     registry = registry_of("slow")
     run_id = registry.submit(ready_run(), token="a")
     until(lambda: registry.snapshot(run_id).tokens_done >= 1)

@@ -60,14 +60,16 @@ def clicks(folder: Path) -> None:
         to_plan(page)
         time.sleep(90)  # the lengths are counted and the child is idle
         click_seconds(page)
-        idle = percentile_95(click_seconds(page))
+        without = click_seconds(page)
         use_sample(other)
         to_plan(other)
         to_generate(other)
         start(other)
         other.get_by_text("tokens a second").wait_for(timeout=200_000)
-        busy = percentile_95(click_seconds(page))
+        beside = click_seconds(page)
         going = other.get_by_text("tokens a second").count()
+        idle, busy = percentile_95(without), percentile_95(beside)
+        _say(f"idle median {statistics.median(without):.3f} s, busy median {statistics.median(beside):.3f} s")
         _say(f"idle p95 {idle:.3f} s, busy p95 {busy:.3f} s, ratio {busy / idle:.2f}, run still on: {bool(going)}")
 
 
