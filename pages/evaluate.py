@@ -117,7 +117,7 @@ def _what_it_means(of: Evaluated) -> None:
         )
         st.page_link(
             "pages/vet.py",
-            label="Vet and sign first, if the file should say that nothing private was looked at",
+            label="Vet and sign first, to avoid that sentence",
             icon=":material/fact_check:",
             query_params={PARAMETER: of.stored.id},
         )
