@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import streamlit as st
 
 from dpicl_core.errors import DPICLError
@@ -12,7 +14,7 @@ from pages.support.choices import choices_of
 from pages.support.guard import guarded
 from pages.support.polling import polled
 from pages.support.state import quotes, registry, studio
-from pages.support.text import duration, number, plain, refusal
+from pages.support.text import duration, number, plain, refusal, warning
 
 _HIGH_NOISE = 1.5
 """A label whose noise is this many times that of the best label is named."""
@@ -46,6 +48,7 @@ def _column() -> None:
         refusal(quote.problem)
     else:
         _price(quote)
+        _drowned(quote, choices.plan)
     with st.container(key="bought_more"):  # what a phone folds away
         if not quote.problem:
             _noise(quote, choices.plan)
@@ -59,6 +62,24 @@ def _price(quote: Quote) -> None:
     paper = "being computed ..." if quote.epsilon_paper is None else number(quote.epsilon_paper)
     st.markdown(f"The privacy loss epsilon **{number(quote.epsilon_tight or 0)}**, by the tight accountant")
     st.caption(f"By the paper's accountant: {paper}")
+
+
+def _drowned(quote: Quote, plan: GenerationPlan) -> None:
+    noise = max((label.noise for label in quote.labels if label.target and label.noise is not None), default=0.0)
+    if drowns(noise, plan.vocabulary):
+        warning(
+            f"the noise is as large as the votes. Even if all groups agreed on a word, noise would often make another "
+            f"of the {plan.vocabulary} candidates win, so expect words by chance. More rows, fewer or shorter texts, "
+            "or a larger epsilon help; Public only needs no row at all."
+        )
+
+
+def drowns(noise: float, candidates: int) -> bool:
+    """Whether noise (standard deviation a coordinate) reaches a unanimous vote, which is 1.
+
+    The largest of K such noises is at most noise * sqrt(2 ln K) in the mean.
+    """
+    return noise * math.sqrt(2 * math.log(max(candidates, 2))) >= 1
 
 
 def _noise(quote: Quote, plan: GenerationPlan) -> None:

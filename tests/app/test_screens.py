@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.support import state
+from pages.support.bought import drowns
 from tests.support.tables import animal_rows
 
 APP = str(Path(__file__).resolve().parent.parent.parent / "app.py")
@@ -123,6 +125,23 @@ def test_the_plan_shows_a_price_at_once_and_follows_the_slider(app, until):
     assert "this run at most 1" in words(app)
     until(lambda: "being computed" not in words(app.run()), 90)
     assert "Tang's at the same privacy loss" in words(app)
+
+
+def test_noise_that_drowns_every_vote_is_said_before_anything_is_spent(app):
+    press(with_sample(app), "to_plan")
+    assert "noise is as large as the votes" not in words(app)
+    app.select_slider(key="plan_epsilon").set_value(0.1).run()
+    assert "noise is as large as the votes" in words(app)
+    app.radio(key="plan_mechanism").set_value("public-only").run()
+    assert "noise is as large as the votes" not in words(app)
+
+
+@pytest.mark.parametrize("noise", [0.05, 0.25, 0.4, 1.5])
+def test_where_noise_is_said_to_drown_the_votes_a_unanimous_choice_is_often_lost(noise):
+    draws = np.random.default_rng(7).normal(scale=noise, size=(2000, 100))
+    draws[:, 0] += 1
+    share = np.mean(np.argmax(draws, axis=1) != 0)
+    assert drowns(noise, 100) == (share > 0.25)
 
 
 @pytest.mark.parametrize("mechanism", ["adadpsyn", "tang-gaussian", "tang-noisy-max", "anchored", "public-only"])
