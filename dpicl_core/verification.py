@@ -87,7 +87,12 @@ def budget_line(vetting: VettingPart) -> str:
     budget = vetting.budget
     spent = math.ceil(budget.epsilon_spent * 1000 - 1e-9) / 1000
     left = math.floor(budget.share_left * 1000 + 1e-9) / 10
-    how = "" if budget.rule == "sum" else " (more than the difference: runs add up more slowly than their epsilons)"
+    how = (
+        ""
+        if budget.rule == "sum"
+        else " (the rule of this budget counts a first run as somewhat more than its own epsilon and later ones as "
+        "much less, so more is left than the difference)"
+    )
     return (
         f'Budget of data asset "{budget.asset}" for all runs together: epsilon {budget.epsilon:g} at delta '
         f"{budget.delta:g}. By the ledger, when the file was signed: everything spent so far has epsilon {spent:g}, "

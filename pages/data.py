@@ -9,7 +9,7 @@ from dpicl_core.tasks import TASKS
 from pages.support import frame, keep
 from pages.support.state import studio
 from pages.support.table import OWN_TASK, declared_labels, read_sample, read_upload
-from pages.support.text import refusal
+from pages.support.text import plain, refusal
 from pages.support.understood import understood
 
 UPLOAD_MEGABYTES = 200
@@ -68,6 +68,8 @@ def _upload() -> None:
         except DPICLError as error:
             progress.empty()
             refusal(str(error))
+            if "-column)" in str(error):
+                plain('On this screen: write the names of the columns under "Columns and unit", above.')
         else:
             st.rerun()
     if file is None:

@@ -55,7 +55,8 @@ def certificate_for(verdict: Verdict) -> Certificate:
         title="Privacy certificate",
         lead=(
             f'{count} invented example {"text" if count == 1 else "texts"} for the task "{document.task.title}", '
-            f"written by the language model {document.model.name} on {_day(document.created)}, signed by "
+            f"written by the language model {document.model.name} on {_day(document.created)}{_rewritten(document)}, "
+            "signed by "
             f"{document.vetting.reviewer} on {_day(document.vetting.signed)}. {_use(document.vetting)}"
         ),
         sections=(
@@ -70,6 +71,11 @@ def certificate_for(verdict: Verdict) -> Certificate:
         mechanism=document.mechanism.name,
         sha256=document.sha256,
     )
+
+
+def _rewritten(document: DemonstrationsDocument) -> str:
+    edited = sum(each.decision == "edited" for each in document.vetting.decisions) if document.vetting else 0
+    return f", {edited} of them changed or rewritten by the reviewer" if edited else ""
 
 
 def _use(vetting: VettingPart) -> str:
@@ -148,6 +154,10 @@ def _signed(vetting: VettingPart) -> Iterable[str]:
 def _check(document: DemonstrationsDocument) -> Iterable[str]:
     yield "Anyone who has the file (JSON) can check it without private data: python -m dpicl_core verify FILE"
     yield f"It must say that the file holds, and state this SHA-256 of its contents: {document.sha256}"
+    yield (
+        "A checksum of the file as a whole is another number. The hash shows that nothing was changed; it is no "
+        "signature, so who signed is as certain as the way by which the file reached you."
+    )
     yield f"Run in the ledger: {document.run}. This page is a summary; where it and the file differ, the file counts."
 
 

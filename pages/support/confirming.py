@@ -75,8 +75,11 @@ def _ready(ready: ReadyRun, choices: Choices) -> None:
     plain(
         f"By the paper's accountant: {number(paper)}. delta {ready.request.delta:g}. A stop, a crash or an early end "
         "gives nothing back."
+        if reads
+        else f"No private row is read. The run is recorded with data asset {ready.asset.name}, which pays nothing."
     )
-    charged_to(ready, ready.outlook, "this run")
+    if reads:
+        charged_to(ready, ready.outlook, "this run")
     plain(
         f"{count(len(plan.target_labels), 'demonstration')} by {TITLES[plan.mechanism.name]}, up to "
         f"{count(plan.tokens, 'token')} each, for: {', '.join(plan.target_labels[:12])}. "

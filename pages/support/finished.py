@@ -45,7 +45,6 @@ def _export(snapshot: RunSnapshot) -> None:
             file_name="demonstrations.json",
             mime="application/json",
             key="download_json",
-            type="primary",
             icon=":material/download:",
             on_click="ignore",
             help="As often as you like: it is the same file each time and spends nothing. Who took it is recorded.",
@@ -58,13 +57,14 @@ def _in_the_ledger(snapshot: RunSnapshot) -> None:
         st.caption(f"In the ledger: run {snapshot.ledger_run_id}")
         plain(f"Charged to data asset {snapshot.asset_name}.")
         if snapshot.record is not None:
-            st.page_link(
-                "pages/vet.py",
-                label="Vet and export",
-                icon=":material/fact_check:",
-                query_params={"of": snapshot.ledger_run_id},
-                help="A person reads each text, approves, edits or rejects it, and signs; then it may leave.",
-            )
+            with st.container(key="onward_vet", width="content"):  # the next step, so it looks like the main button
+                st.page_link(
+                    "pages/vet.py",
+                    label="Vet and export",
+                    icon=":material/fact_check:",
+                    query_params={"of": snapshot.ledger_run_id},
+                    help="A person reads each text, approves, edits or rejects it, and signs; then it may leave.",
+                )
             st.page_link(
                 "pages/compare.py",
                 label="Compare with other mechanisms",

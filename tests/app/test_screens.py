@@ -98,6 +98,12 @@ def test_a_refused_file_is_told_with_its_line_and_without_its_text(app):
     assert "marmot" not in words(app)
 
 
+def test_a_table_with_other_headings_is_told_where_its_columns_are_named(app):
+    upload(app, own_table().replace("text", "Message", 1).replace("label", "Kind", 1))
+    assert "the columns are" in words(app)
+    assert 'write the names of the columns under "Columns and unit", above' in words(app)
+
+
 def test_undeclared_labels_are_refused_or_left_out_on_request(app):
     table = own_table() + "heron,waded\n"
     upload(app, table)
@@ -134,6 +140,15 @@ def test_noise_that_drowns_every_vote_is_said_before_anything_is_spent(app):
     assert "noise is as large as the votes" in words(app)
     app.radio(key="plan_mechanism").set_value("public-only").run()
     assert "noise is as large as the votes" not in words(app)
+
+
+def test_a_run_that_reads_no_row_is_confirmed_as_one_that_pays_nothing(app, until):
+    press(with_sample(app), "to_plan")
+    app.radio(key="plan_mechanism").set_value("public-only").run()
+    press(app, "to_generate")
+    until(lambda: "which pays nothing" in words(app.run()), 60)
+    assert "gives nothing back" not in words(app)
+    assert "Charged to" not in words(app)
 
 
 @pytest.mark.parametrize("noise", [0.05, 0.25, 0.4, 1.5])
