@@ -7,10 +7,14 @@ import fcntl
 import os
 
 import pytest
+from hypothesis import settings
 
 from dpicl_core.language_model.process_settings import rest_while_waiting
 
 rest_while_waiting()  # before any test module imports torch
+
+settings.register_profile("shared machine", deadline=None)  # how long an example takes says nothing where others run
+settings.load_profile("shared machine")
 
 LONG_FIRST = (
     "browser/test_default_model.py",

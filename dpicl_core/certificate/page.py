@@ -24,7 +24,7 @@ ul { margin: 0.2rem 0; padding-left: 1.2rem; }
 li { margin: 0.12rem 0; }
 .badge { display: inline-block; background: #1b6e3c; color: #fff; border-radius: 4px; padding: 0 0.45rem;
   font-size: 0.85em; margin-top: 0.3rem; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
-@media print { body { font-size: 9pt; max-width: none; margin: 0; padding: 0; } section { break-inside: avoid; }
+@media print { body { font-size: 8.7pt; max-width: none; margin: 0; padding: 0; } section { break-inside: avoid; }
   header { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 """
 

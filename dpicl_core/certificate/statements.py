@@ -154,10 +154,7 @@ def _signed(vetting: VettingPart) -> Iterable[str]:
 def _check(document: DemonstrationsDocument) -> Iterable[str]:
     yield "Anyone who has the file (JSON) can check it without private data: python -m dpicl_core verify FILE"
     yield f"It must say that the file holds, and state this SHA-256 of its contents: {document.sha256}"
-    yield (
-        "A checksum of the file as a whole is another number. The hash shows that nothing was changed; it is no "
-        "signature, so who signed is as certain as the way by which the file reached you."
-    )
+    yield "That is not the checksum of the file as a whole, and it is no signature: it does not show who wrote it."
     yield f"Run in the ledger: {document.run}. This page is a summary; where it and the file differ, the file counts."
 
 
