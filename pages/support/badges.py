@@ -52,3 +52,14 @@ def onward(path: str, label: str) -> None:
     a part of the old screen is polled can reach the browser in the wrong order, which leaves an empty page."""
     with st.container(key=f"onward_{label.rsplit(' ', 1)[-1].lower()}", width="content"):
         st.page_link(path, label=label, icon=":material/arrow_forward:", width="content")
+
+
+def vet_link(ledger_run_id: str) -> None:
+    """From a finished run to its texts on Vet and export."""
+    st.page_link(
+        "pages/vet.py",
+        label="Vet and export",
+        icon=":material/fact_check:",
+        query_params={"of": ledger_run_id},
+        help="A person reads each text, approves, edits or rejects it, and signs; then it may leave.",
+    )

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dpicl_core.evaluation.comparison import Released, released_numbers, verdict
 from dpicl_core.jobs import RunState
-from pages.support.badges import figure_heading
+from pages.support.badges import figure_heading, vet_link
 from pages.support.compared import Column, columns_of, snapshots_of
 from pages.support.differences import literal_markdown, marked_texts, words_in_common
 from pages.support.figures import CONFIG
@@ -106,13 +106,7 @@ def _way_on(column: Column) -> None:
     """Vetting for a run with texts that may leave; Generate, where it goes on or is closed, for one cut short."""
     snapshot = column.snapshot
     if snapshot.record is not None and snapshot.record.demonstrations:
-        st.page_link(
-            "pages/vet.py",
-            label="Vet and export",
-            icon=":material/fact_check:",
-            query_params={"of": snapshot.ledger_run_id},
-            help="A person reads each text, approves, edits or rejects it, and signs; then it may leave.",
-        )
+        vet_link(snapshot.ledger_run_id)
     elif snapshot.spends:
         st.page_link(
             "pages/generate.py",

@@ -71,15 +71,14 @@ def _ready(ready: ReadyRun, choices: Choices) -> None:
     plan = ready.plan
     reads = plan.mechanism.reads_private_rows
     _heading(max(price.epsilon_tight for price in ready.prices) if reads else 0)
-    paper = max(price.epsilon_paper for price in ready.prices) if reads else 0
-    plain(
-        f"By the paper's accountant: {number(paper)}. delta {ready.request.delta:g}. A stop, a crash or an early end "
-        "gives nothing back."
-        if reads
-        else f"No private row is read. The run is recorded with data asset {ready.asset.name}, which pays nothing."
-    )
     if reads:
+        plain(
+            f"By the paper's accountant: {number(max(price.epsilon_paper for price in ready.prices))}. "
+            f"delta {ready.request.delta:g}. A stop, a crash or an early end gives nothing back."
+        )
         charged_to(ready, ready.outlook, "this run")
+    else:
+        plain(f"No private row is read. The run is recorded with data asset {ready.asset.name}, which pays nothing.")
     plain(
         f"{count(len(plan.target_labels), 'demonstration')} by {TITLES[plan.mechanism.name]}, up to "
         f"{count(plan.tokens, 'token')} each, for: {', '.join(plan.target_labels[:12])}. "

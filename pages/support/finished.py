@@ -8,7 +8,7 @@ import streamlit as st
 
 from dpicl_core.export import document_for
 from dpicl_core.jobs import RunSnapshot, RunState
-from pages.support.badges import badge
+from pages.support.badges import badge, vet_link
 from pages.support.compared import RUNS_PARAMETER
 from pages.support.state import registry
 from pages.support.text import number, plain, refusal
@@ -58,13 +58,7 @@ def _in_the_ledger(snapshot: RunSnapshot) -> None:
         plain(f"Charged to data asset {snapshot.asset_name}.")
         if snapshot.record is not None:
             with st.container(key="onward_vet", width="content"):  # the next step, so it looks like the main button
-                st.page_link(
-                    "pages/vet.py",
-                    label="Vet and export",
-                    icon=":material/fact_check:",
-                    query_params={"of": snapshot.ledger_run_id},
-                    help="A person reads each text, approves, edits or rejects it, and signs; then it may leave.",
-                )
+                vet_link(snapshot.ledger_run_id)
             st.page_link(
                 "pages/compare.py",
                 label="Compare with other mechanisms",
