@@ -12,6 +12,10 @@ class DataError(DPICLError):
     """The private table cannot be read, or cannot carry the plan."""
 
 
+class ColumnsNotFoundError(DataError):
+    """No column has the name of the texts or of the labels; whoever knows the table can name them."""
+
+
 class ConfigError(DPICLError):
     """A public setting is out of its bounds, or settings contradict each other."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpicl_core.errors import DPICLError
+from dpicl_core.errors import ColumnsNotFoundError, DPICLError
 from dpicl_core.tasks import TASKS
 from pages.support import frame, keep
 from pages.support.state import studio
@@ -68,7 +68,7 @@ def _upload() -> None:
         except DPICLError as error:
             progress.empty()
             refusal(str(error))
-            if "-column)" in str(error):
+            if isinstance(error, ColumnsNotFoundError):
                 plain('On this screen: write the names of the columns under "Columns and unit", above.')
         else:
             st.rerun()

@@ -16,7 +16,7 @@ from itertools import islice
 from dpicl_core.data.dataset import Delimiter, Level, Notice
 from dpicl_core.data.delimited import DELIMITERS, Row, delimiter_called, strict_rows
 from dpicl_core.data.wording import is_blank, listed, shorten
-from dpicl_core.errors import DataError
+from dpicl_core.errors import ColumnsNotFoundError, DataError
 
 OpenLines = Callable[[], AbstractContextManager[Iterator[str]]]
 
@@ -162,7 +162,7 @@ def choose_columns(
     missing = [kind for kind, at in (("text", text_at), ("label", label_at)) if at is None]
     if text_at is None or label_at is None:
         options = " and ".join(f"--{kind}-column" for kind in missing)
-        raise DataError(
+        raise ColumnsNotFoundError(
             f"no column is called {' or '.join(missing)}; choose the {' and the '.join(missing)} column ({options}); "
             f"{shown()}."
         )
