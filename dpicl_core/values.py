@@ -76,7 +76,7 @@ class Task:
     labels: tuple[str, ...]
     open_labels: bool = False
     subsets: int = 10
-    per_subset: int = 2
+    per_subset: int = 1
     tokens: int = 40
     record_tokens: int = 64
     min_tokens: int = 1

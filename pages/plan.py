@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from dpicl_core.planning import DEFAULT_MECHANISM
 from dpicl_core.values import default_delta
 from pages.support import frame, keep
 from pages.support.badges import onward
@@ -89,7 +90,7 @@ def _mechanism() -> None:
         st.radio(
             "Mechanism",
             MECHANISMS,
-            key=keep.ready("plan_mechanism", "adadpsyn"),
+            key=keep.ready("plan_mechanism", DEFAULT_MECHANISM),
             format_func=lambda name: TITLES[name],
             horizontal=True,
             label_visibility="collapsed",

@@ -16,10 +16,11 @@ from pages.support.guard import guarded
 from pages.support.runs import PARAMETER, chosen_run, run_name
 from pages.support.signed import certificate_words, downloads
 from pages.support.state import ledger
-from pages.support.text import count, number, plain, warning
+from pages.support.text import count, number, plain, refusal, warning
 
 LISTED_RUNS = 200
 _SIGNED = "vet_signed"
+_PRESSED_EARLY = "vet_pressed_early"
 
 
 def screen() -> None:
@@ -45,8 +46,8 @@ def screen() -> None:
     }
     for at, shown in enumerate(run.document.demonstrations, start=1):
         card(run, at, prices[shown.label])
-    _signature(run)
     _files(run)
+    _signature(run)
 
 
 def _teach() -> None:
@@ -84,7 +85,6 @@ def _facts(run: VettableRun) -> None:
 
 
 def _signature(run: VettableRun) -> None:
-    numbers = range(1, len(run.document.demonstrations) + 1)
     with st.container(border=True, key="vet_signature"):
         st.subheader("Signature", anchor=False)
         _selection(run)
@@ -98,20 +98,33 @@ def _signature(run: VettableRun) -> None:
             help="It stands on the certificate: why epsilon is not smaller, and what the texts are needed for.",
         )
         keep.note("vet_reviewer", justification)
-        missing = [words for at in numbers if (words := lacks(run, at))]
-        missing += [] if str(keep.value("vet_reviewer") or "").strip() else ["the reviewer's name is blank"]
-        missing += [] if str(keep.value(justification) or "").strip() else ["the justification is blank"]
+        signed = run.stored.id in st.session_state.get(_SIGNED, {})
         st.button(
-            "Sign and make the file",
-            type="primary",
+            "Sign again" if signed else "Sign and make the file",
+            type="secondary" if signed else "primary",
             key="vet_sign",
             icon=":material/draw:",
-            disabled=bool(missing),
             on_click=_sign,
             args=(run, justification),
+            help="Always open, so that one press is enough even when the last field was only just typed.",
         )
+        missing = _missing(run, justification)
         if missing:
-            plain(f"Before you can sign: {'; '.join(missing[:4])}{' ...' if len(missing) > 4 else ''}.")
+            words = f"{'; '.join(missing[:4])}{' ...' if len(missing) > 4 else ''}."
+            if st.session_state.get(_PRESSED_EARLY) == run.stored.id:
+                refusal(f"nothing is signed yet: {words}")
+            else:
+                plain(f"Before you can sign: {words}")
+        elif signed:
+            plain("Signed: the file and its certificate stand above.")
+
+
+def _missing(run: VettableRun, justification: str) -> list[str]:
+    """What a signature still lacks, in words."""
+    numbers = range(1, len(run.document.demonstrations) + 1)
+    missing = [words for at in numbers if (words := lacks(run, at))]
+    missing += [] if str(keep.value("vet_reviewer") or "").strip() else ["the reviewer's name is blank"]
+    return missing + ([] if str(keep.value(justification) or "").strip() else ["the justification is blank"])
 
 
 def _selection(run: VettableRun) -> None:
@@ -129,7 +142,9 @@ def _selection(run: VettableRun) -> None:
 @guarded
 def _sign(run: VettableRun, justification: str) -> None:
     decisions = _decisions(run)
-    if decisions is None:
+    st.session_state[_PRESSED_EARLY] = None
+    if _missing(run, justification) or decisions is None:
+        st.session_state[_PRESSED_EARLY] = run.stored.id
         return
     document = sign(
         ledger(),

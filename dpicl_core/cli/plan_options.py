@@ -7,7 +7,13 @@ from dataclasses import replace
 
 from dpicl_core.cli.parsing import number, numbers, positive, whole
 from dpicl_core.errors import ConfigError
-from dpicl_core.planning import DEFAULT_GROUPING, DEFAULT_NOISE_SPLIT, DEFAULT_VOCABULARY, mechanism_named
+from dpicl_core.planning import (
+    DEFAULT_GROUPING,
+    DEFAULT_MECHANISM,
+    DEFAULT_NOISE_SPLIT,
+    DEFAULT_VOCABULARY,
+    mechanism_named,
+)
 from dpicl_core.sampling import Grouping
 from dpicl_core.specs import AdaDPSynSpec, AnchoredSpec, MechanismSpec, TangGaussianSpec, TangNoisyMaxSpec
 from dpicl_core.values import Selection
@@ -17,7 +23,12 @@ SIGMA_OPTIONS = ("sigma", "sigma0", "sigma1", "sigma2", "epsilon0")
 
 def add_mechanism_options(parser: argparse.ArgumentParser, *, names: tuple[str, ...]) -> None:
     """Mechanism, its settings and its noise."""
-    parser.add_argument("--mechanism", choices=names, default="adadpsyn", help="how noise protects each token")
+    parser.add_argument(
+        "--mechanism",
+        choices=names,
+        default=DEFAULT_MECHANISM,
+        help="how noise protects each token (default: %(default)s)",
+    )
     add_setting_options(parser)
     noise = parser.add_argument_group("noise given by hand, instead of --epsilon (noise multipliers, no unit)")
     noise.add_argument("--sigma", type=positive, help="Tang Gaussian: noise / sensitivity of the sum")
@@ -165,7 +176,21 @@ def mechanism_from(arguments: argparse.Namespace) -> tuple[MechanismSpec, bool]:
         raise ConfigError(f"--{missing[0]} is missing; {template.name} needs all of its noise multipliers, or none.")
     if given and arguments.epsilon is not None:
         raise ConfigError("both --epsilon and noise multipliers are given; give only one of them.")
+    _check_settings(template, arguments)
     return replace(with_settings(template, arguments), **given), bool(given)
+
+
+def _check_settings(spec: MechanismSpec, arguments: argparse.Namespace) -> None:
+    """A setting of another mechanism would be ignored without a word; ConfigError."""
+    others = {"adadpsyn": ("iterations", "margin", "simplex", "noise_split"), "anchored": ("schedule",)}
+    usual = {"iterations": 1, "margin": 0.2, "simplex": "clip", "noise_split": None, "schedule": None}
+    for owner, names in others.items():
+        stray = [name for name in names if getattr(arguments, name) != usual[name]]
+        if stray and spec.name != owner:
+            raise ConfigError(
+                f"--{stray[0].replace('_', '-')} belongs to {owner}, but the mechanism is {spec.name}; "
+                f"give --mechanism {owner}, or leave it out."
+            )
 
 
 def _noise_options(spec: MechanismSpec) -> tuple[str, ...]:

@@ -151,17 +151,15 @@ class SuggestedSizes:
 def suggest_sizes(pool_sizes: Mapping[str, int]) -> SuggestedSizes | None:
     """M and N that suit every declared pool, or None when the smallest pool has fewer than 4 units.
 
-    pool_sizes: declared label to units (rows or persons). Aims at a sampling rate of 0.05 in the smallest pool with 10
-    to 20 subsets of 2; smaller pools get subsets of 1 and then fewer subsets, at a rate of at most 0.5.
+    pool_sizes: declared label to units (rows or persons). One row a subset: for as many rows drawn, twice the
+    subsets mean half the noise on their mean (docs/results.md). Aims at a sampling rate of 0.05 in the smallest pool
+    with 10 to 20 subsets; a pool under 20 units gets fewer, at a rate of at most 0.5.
     """
     require(bool(pool_sizes), "a suggestion needs at least one declared label; give the list with --label.")
     smallest = min(pool_sizes, key=lambda label: pool_sizes[label])
     units = pool_sizes[smallest]
     budget = int(units * _GOOD_RATE)
-    if budget >= 20:
-        subsets, per_subset = min(20, budget // 2), 2
-    else:
-        subsets, per_subset = min(max(budget, 10), int(units * _HIGHEST_RATE)), 1
+    subsets, per_subset = min(max(budget, 10), 20, int(units * _HIGHEST_RATE)), 1
     if subsets < 2:
         return None
     rate = subsets * per_subset / units

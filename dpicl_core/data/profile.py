@@ -188,7 +188,7 @@ def _small_labels(dataset: Dataset, found: Profile, bound: int) -> list[Notice]:
     who = f": {listed(named)}" if named else f", the smallest with {counted(min(units for _, units in small), unit)}"
     sentence = (
         f"{counted(len(small), 'label')} with fewer than 2*M*N = {counted(bound, unit)}{who}; over half of such a pool "
-        "is drawn for every token, which needs much noise: lower M or N, merge the label or leave it out."
+        "is drawn for every token, which needs much noise: lower N, merge the label or leave it out."
     )
     return [_warning("small-labels", sentence, (), len(small))]
 

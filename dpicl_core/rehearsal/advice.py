@@ -83,6 +83,26 @@ def sentences(found: Rehearsal, advice: Advice, *, titled: Titled = str) -> tupl
     return (_main(found, advice, titled), *_rivals(advice, titled), _public(found, advice, titled), _caution(found))
 
 
+def plan_is_worse(found: Rehearsal, mechanism: str, epsilon: float, *, titled: Titled = str) -> str:
+    """What another choice leaves unchanged that the plan's own does not, in a sentence; nothing where that is unclear.
+
+    Only intervals that do not overlap count, as in the rule above. Looks at the plan's own epsilon alone.
+    """
+    mine = next((each for each in found.forecasts if (each.mechanism, each.epsilon) == (mechanism, epsilon)), None)
+    if mine is None:
+        return ""
+    own = f"{titled(mechanism)} leaves {in_words(mine.unchanged.mean)} unchanged at epsilon {epsilon:g}"
+    if found.public_unchanged.mean > mine.unchanged.mean and not found.public_unchanged.overlaps(mine.unchanged):
+        return (
+            f"this plan does worse than no data at all: {own}, while the public prompt alone makes the same choice "
+            f"in {in_words(found.public_unchanged.mean)} and spends nothing."
+        )
+    best = _best_at(found.forecasts, epsilon)
+    if best is not mine and not best.unchanged.overlaps(mine.unchanged):
+        return f"{own}; {titled(best.mechanism)} leaves {in_words(best.unchanged.mean)} at the same privacy loss."
+    return ""
+
+
 def schedule_sentence(found: Rehearsal) -> str:
     """The proposed schedule against the plan's own, at the epsilon that it was chosen for."""
     new = next(f for f in found.proposed if f.epsilon == found.at).unchanged

@@ -9,10 +9,12 @@ import streamlit as st
 from dpicl_core.errors import DPICLError
 from dpicl_core.jobs import LabelQuote, Quote, rough_seconds
 from dpicl_core.values import GenerationPlan
+from pages.support.asset import left_percent, offer, where
 from pages.support.badges import badge, figure_heading
-from pages.support.choices import choices_of
+from pages.support.choices import Choices, choices_of
 from pages.support.guard import guarded
 from pages.support.polling import polled
+from pages.support.refused import refused
 from pages.support.state import quotes, registry, studio
 from pages.support.text import duration, number, plain, refusal, warning
 
@@ -26,11 +28,13 @@ def what_this_buys() -> None:
 
 
 def price_pending() -> bool:
-    """Whether a number of this plan's price is still being worked out; while it is, the column polls."""
+    """Whether a number of this plan's price, or what its asset says, is still being worked out; the column polls."""
     try:
-        return not quotes().quote(choices_of(studio()).request).complete
+        choices = choices_of(studio())
     except DPICLError:
         return False
+    quote = quotes().quote(choices.request)
+    return not quote.complete or (not quote.problem and (where() is None or offer(choices) is None))
 
 
 @guarded
@@ -48,6 +52,7 @@ def _column() -> None:
         refusal(quote.problem)
     else:
         _price(quote)
+        _budget(choices, known=quote.complete)
         _drowned(quote, choices.plan)
     with st.container(key="bought_more"):  # what a phone folds away
         if not quote.problem:
@@ -64,13 +69,28 @@ def _price(quote: Quote) -> None:
     st.caption(f"By the paper's accountant: {paper}")
 
 
+def _budget(choices: Choices, *, known: bool) -> None:
+    """What would be left of the table's asset, or that it cannot pay; asked once the price is known, not before, so
+    that a slider on its way asks nothing. known: whether it is."""
+    offered = offer(choices) if known and where() is not None else None
+    if offered is None:
+        plain("Budget: the ledger is being asked ...")
+    elif offered.ready is None:
+        refused(offered)
+    elif choices.plan.mechanism.reads_private_rows:
+        left = left_percent(1 - offered.ready.outlook.after.share_spent)
+        plain(f"Budget: this run would leave {left} of asset {offered.ready.asset.name}.")
+    else:
+        plain("Budget: no row is read, so nothing is spent.")
+
+
 def _drowned(quote: Quote, plan: GenerationPlan) -> None:
     noise = max((label.noise for label in quote.labels if label.target and label.noise is not None), default=0.0)
     if drowns(noise, plan.vocabulary):
         warning(
             f"the noise is as large as the votes. Even if all groups agreed on a word, noise would often make another "
             f"of the {plan.vocabulary} candidates win, so expect words by chance. More rows, fewer or shorter texts, "
-            "or a larger epsilon help; Public only needs no row at all."
+            "or a larger epsilon help; so does a larger M, as far as the rows reach. Public only needs no row at all."
         )
 
 
@@ -124,7 +144,7 @@ def _feasibility(quote: Quote, plan: GenerationPlan) -> None:
             "label": ["all rows" if label.label is None else label.label for label in quote.labels],
             f"{plan.unit.value}s": [label.units for label in quote.labels],
             "rate": ["none" if label.sampling_rate is None else f"{label.sampling_rate:.3f}" for label in quote.labels],
-            "feasible": [verdict(label, best) for label in quote.labels],
+            "feasible": [verdict(label, best, plan.vocabulary) for label in quote.labels],
         },
         hide_index=True,
         width="stretch",
@@ -134,10 +154,12 @@ def _feasibility(quote: Quote, plan: GenerationPlan) -> None:
     )
 
 
-def verdict(label: LabelQuote, best: float | None) -> str:
-    """Whether a label can be written for, in a few words."""
+def verdict(label: LabelQuote, best: float | None, candidates: int) -> str:
+    """Whether a label can be written for, in a few words. best: the least noise of all; candidates: word pieces."""
     if not label.feasible:
         return f"no: one token draws {label.needs}"
+    if label.noise and drowns(label.noise, candidates):
+        return "by chance: noise drowns the votes"
     if label.noise and best and label.noise > _HIGH_NOISE * best:
         return f"noise {label.noise / best:.1f}x: merge or leave out"
     return "yes" if label.target else "yes (not chosen)"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from dpicl_core.errors import ConfigError
 from dpicl_core.jobs import QuoteRequest
-from dpicl_core.planning import DEFAULT_NOISE_SPLIT, DEFAULT_VOCABULARY, mechanism_named, plan_for
+from dpicl_core.planning import DEFAULT_MECHANISM, DEFAULT_NOISE_SPLIT, DEFAULT_VOCABULARY, mechanism_named, plan_for
 from dpicl_core.specs import AdaDPSynSpec, AnchoredSpec, MechanismSpec
 from dpicl_core.values import GenerationPlan, Task, check_delta_rule, default_delta
 from pages.support import keep
@@ -44,7 +44,7 @@ def task_of(state: Studio) -> Task:
 
 def mechanism_of(name: str | None = None) -> MechanismSpec:
     """A mechanism with its public settings, noise still to be calibrated; the chosen one, unless another is named."""
-    spec = mechanism_named(name or keep.value("plan_mechanism", "adadpsyn"))
+    spec = mechanism_named(name or keep.value("plan_mechanism", DEFAULT_MECHANISM))
     if isinstance(spec, AdaDPSynSpec):
         split = numbers_of(keep.value("plan_split"), DEFAULT_NOISE_SPLIT)
         if len(split) != 3:

@@ -9,16 +9,16 @@ import streamlit as st
 from dpicl_core.charged_runs import ReadyRun
 from dpicl_core.errors import DPICLError
 from dpicl_core.jobs import Offer, rough_seconds
-from dpicl_core.ledger import Outlook, SmallerPlan
-from pages.support import keep
+from dpicl_core.ledger import Outlook
 from pages.support.asset import left_percent, offer, where
 from pages.support.budget import rule_words
-from pages.support.choices import EPSILONS, Choices, choices_of
+from pages.support.choices import Choices, choices_of
 from pages.support.guard import guarded
 from pages.support.polling import polled
+from pages.support.refused import refused
 from pages.support.resuming import RUN_PARAMETER
 from pages.support.state import change, quotes, registry, studio
-from pages.support.text import count, duration, number, plain, refusal
+from pages.support.text import count, duration, number, plain
 from pages.support.words import TITLES
 
 POLL_SECONDS = 0.5
@@ -26,10 +26,10 @@ POLL_SECONDS = 0.5
 
 def confirmation() -> None:
     """Polled only while the ledger and the accountants work; what stands then is still, so no click meets a redraw."""
-    polled(_draw, pending=lambda: _offered() is None, seconds=POLL_SECONDS)
+    polled(_draw, pending=lambda: offered_now() is None, seconds=POLL_SECONDS)
 
 
-def _offered() -> Offer | None:
+def offered_now() -> Offer | None:
     """The offer for the plan as it is chosen; None while something is still being worked out."""
     try:
         choices = choices_of(studio())
@@ -43,12 +43,12 @@ def _offered() -> Offer | None:
 
 @guarded
 def _draw() -> None:
-    offered = _offered()
+    offered = offered_now()
     with st.container(border=True, key="confirmation"):
         if offered is None:
             _being_prepared()
         elif offered.ready is None:
-            _refused(offered)
+            refused(offered)
         else:
             _ready(offered.ready, choices_of(studio()))
 
@@ -112,36 +112,6 @@ def _button(ready_id: str | None, *, reads: bool) -> None:
         on_click=_start,
         args=(ready_id,),
     )
-
-
-def _refused(offered: Offer) -> None:
-    """One sentence, and one button for each smaller plan that would fit."""
-    fitting = [found for option in offered.options if (found := _as_choice(option)) is not None]
-    problem = offered.problem
-    if fitting:
-        problem += "These would fit: " + ", or ".join(words for words, _ in fitting) + "."
-    elif offered.options:
-        problem += "No smaller plan that can be chosen here fits any more."
-    refusal(problem)
-    with st.container(horizontal=True):
-        for index, (words, settings) in enumerate(fitting):
-            st.button(f"Take {words}", key=f"smaller_{index}", on_click=keep.put, kwargs=settings)
-
-
-def _as_choice(option: SmallerPlan) -> tuple[str, dict[str, float]] | None:
-    """A smaller plan in words and as settings of Plan; None where the slider does not go down to its epsilon."""
-    asked = option.largest if option.setting == "epsilon" else option.epsilon
-    at_most = None if asked is None else max((value for value in EPSILONS if value <= asked), default=None)
-    if asked is not None and at_most is None:
-        return None
-    epsilon = "" if at_most is None else f"epsilon {at_most:g}"
-    settings: dict[str, float] = {} if at_most is None else {"plan_epsilon": at_most}
-    if option.setting == "epsilon":
-        return epsilon, settings
-    count_ = int(option.largest)
-    words = count(count_, "demonstration") if option.setting == "shots" else f"at most {count(count_, 'token')} each"
-    key = "plan_shots" if option.setting == "shots" else "plan_tokens"
-    return f"{words} at {epsilon}" if epsilon else words, {**settings, key: count_}
 
 
 @guarded

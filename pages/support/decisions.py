@@ -31,6 +31,8 @@ def card(run: VettableRun, number: int, price: AnotherTry) -> None:
             st.text(f"{number}. {released.label}", width="content")
             badge("released", f"vet_{number}")
         plain(released.text or "(no text)")
+        if released.ended_by == "token-limit":
+            warning("it was cut at the token limit, so its last sentence may break off.")
         found(released.text, findings)
         _decision(run, number, released, price)
 
@@ -38,7 +40,10 @@ def card(run: VettableRun, number: int, price: AnotherTry) -> None:
 def found(text: str, findings: Sequence[Finding]) -> None:
     """What the checks found, each with the text and its passages between marks."""
     if not findings:
-        st.caption("The checks found nothing to look at.")
+        st.caption(
+            "The checks found no repeat, no label or prompt words, no personal data. Whether it suits its label and "
+            "makes sense they cannot say: read it."
+        )
     for finding in findings:
         place = f": {marked(text, finding.spans)}" if finding.spans else ""
         warning(f"it {finding.sentence}{place}")
@@ -68,6 +73,8 @@ def lacks(run: VettableRun, number: int) -> str:
         return f"text {number} is rejected without a reason"
     if isinstance(decision, Edit) and not decision.text.strip():
         return f"the edit of text {number} is empty"
+    if isinstance(decision, Edit) and decision.text == run.document.demonstrations[number - 1].text:
+        return f"the edit of text {number} changes nothing"
     return ""
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from dpicl_core.errors import DPICLError
+from dpicl_core.planning import DEFAULT_MECHANISM
 from dpicl_core.values import PrivacyUnit
 from pages.support import keep, retention
 from pages.support.asset import left_line
@@ -72,7 +73,7 @@ def choices_line(state: Studio) -> str:
     unit = "row" if state.unit is PrivacyUnit.ROW else "person"
     labels = "open labels" if state.task.open_labels else count(len(state.task.labels), "public label")
     parts = [state.dataset.name, count(len(state.dataset), "row"), f"unit: {unit}", labels]
-    mechanism = keep.value("plan_mechanism", "adadpsyn")
+    mechanism = keep.value("plan_mechanism", DEFAULT_MECHANISM)
     return " · ".join([*parts, TITLES[mechanism], count(int(keep.value("plan_shots", 4)), "demonstration")])
 
 

@@ -12,14 +12,14 @@ import streamlit as st
 
 from dpicl_core.errors import DPICLError
 from dpicl_core.jobs import RehearsalTask, Rehearsed, rough_rehearsal_seconds
-from dpicl_core.rehearsal import RehearsalRequest, recommend, sentences
+from dpicl_core.rehearsal import RehearsalRequest, plan_is_worse, recommend, sentences
 from dpicl_core.specs import AnchoredSpec, TangGaussianSpec
 from pages.support import keep
 from pages.support.choices import MECHANISMS, Choices, choices_of, mechanism_of
 from pages.support.guard import guarded
 from pages.support.session_tasks import asked_about, begin, found, going_on, progress
 from pages.support.state import quotes, registry, studio
-from pages.support.text import duration, plain
+from pages.support.text import duration, plain, warning
 from pages.support.words import TITLES
 
 NAME = "rehearsal"
@@ -149,6 +149,9 @@ def _result() -> None:
     with st.container(border=True, key="rehearsal_advice"):
         for sentence in sentences(result.found, advice, titled=titled)[:-1]:  # the last stands beside the chart
             plain(sentence)
+        worse = plan_is_worse(result.found, str(keep.value("plan_mechanism")), choices.request.epsilon, titled=titled)
+        if worse:
+            warning(worse)
         mine = choices.request.epsilon == advice.epsilon and keep.value("plan_mechanism") == advice.mechanism
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.button(
@@ -159,6 +162,16 @@ def _result() -> None:
                 on_click=_take,
                 args=(advice.mechanism, advice.epsilon),
             )
+            if advice.public_may_do or result.found.public_unchanged.mean >= advice.unchanged.mean:
+                st.button(
+                    "Take Public only",
+                    key="rehearsal_take_public",
+                    icon=":material/check:",
+                    disabled=keep.value("plan_mechanism") == "public-only",
+                    on_click=keep.put,
+                    kwargs={"plan_mechanism": "public-only"},
+                    help="It reads no private row and spends nothing.",
+                )
             if mine:
                 st.caption("The plan has them.", width="content")
         st.markdown(f"[Chart, pictures and a schedule: the rehearsal below](#{ANCHOR})")

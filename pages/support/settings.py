@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpicl_core.planning import DEFAULT_NOISE_SPLIT, DEFAULT_VOCABULARY
+from dpicl_core.planning import DEFAULT_MECHANISM, DEFAULT_NOISE_SPLIT, DEFAULT_VOCABULARY
 from dpicl_core.prompts import generation_prompt
 from dpicl_core.values import Example, Task
 from pages.support import keep
@@ -36,7 +36,7 @@ def prompt_preview(task: Task) -> None:
 def advanced(state: Studio) -> None:
     """M, N, K, T_max, and the settings of the chosen mechanism."""
     assert state.task is not None
-    task, mechanism = state.task, keep.value("plan_mechanism", "adadpsyn")
+    task, mechanism = state.task, keep.value("plan_mechanism", DEFAULT_MECHANISM)
     with st.expander("Advanced"):
         left, right = st.columns(2)
         left.number_input(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from dpicl_core.data import (
     privacy_warnings,
     profile,
     read_dataset,
+    suggest_sizes,
 )
 from dpicl_core.errors import ConfigError
 from dpicl_core.jobs import LengthsTask
@@ -26,6 +27,9 @@ from pages.support import keep
 from pages.support.state import change, ledger, registry, studio
 
 OWN_TASK = "own"
+ENOUGH_UNITS = 20
+"""Ten groups of one, at most half of the pool."""
+
 SAMPLE = Path(__file__).resolve().parent.parent.parent / "assets" / "sample_messages.csv"
 HELD_OUT_SAMPLE = SAMPLE.with_name("sample_held_out.csv")
 
@@ -48,7 +52,8 @@ def read_upload(content: bytes, name: str, progress: Callable[[float], None]) ->
     )
     task = _declared_task(dataset)
     task = replace(task, record_tokens=int(keep.value("data_record_tokens") or task.record_tokens))
-    _take(dataset, task, leave_out=bool(keep.value("data_leave_out", False)))
+    own = keep.value("data_task", OWN_TASK) == OWN_TASK
+    _take(dataset, task, leave_out=bool(keep.value("data_leave_out", False)), own=own)
     change(uploads=studio().uploads + 1)
 
 
@@ -75,8 +80,19 @@ def _declared_task(dataset: Dataset) -> Task:
     )
 
 
-def _take(dataset: Dataset, task: Task, *, leave_out: bool) -> None:
-    """Declare, count and keep; then ask for lengths in tokens, which also warms the model."""
+def sized(task: Task, unit_counts: Sequence[tuple[str | None, int]]) -> Task:
+    """M and N by the pools, whose sizes are public; a pool that cannot give ten groups does not shrink them for the
+    others: Plan says that its label is to be merged or left out."""
+    pools = {str(label): units for label, units in unit_counts}
+    found = suggest_sizes({label: units for label, units in pools.items() if units >= ENOUGH_UNITS} or pools)
+    return task if found is None else replace(task, subsets=found.subsets, per_subset=found.per_subset)
+
+
+def _take(dataset: Dataset, task: Task, *, leave_out: bool, own: bool = False) -> None:
+    """Declare, count and keep; then ask for lengths in tokens, which also warms the model.
+
+    own: the steward's own task, whose M and N follow its pools; a built-in one has those of its paper.
+    """
     if not task.open_labels:
         others = [label for label in label_counts(dataset) if label not in task.labels] if leave_out else []
         dataset = declare_labels(dataset, task.labels, leave_out=others)
@@ -84,6 +100,8 @@ def _take(dataset: Dataset, task: Task, *, leave_out: bool) -> None:
     by_person = unit is PrivacyUnit.PERSON and not task.open_labels
     assignment = likely_assignment(dataset, ledger()) if by_person else None
     pools: tuple[str | None, ...] = (None,) if task.open_labels else task.labels
+    unit_counts = tuple((label, len(pool_for(dataset, label, unit, assignment))) for label in pools)
+    task = sized(task, unit_counts) if own else task
     found = profile(dataset)
     keep.drop("plan_")
     keep.drop("budget_")
@@ -93,7 +111,7 @@ def _take(dataset: Dataset, task: Task, *, leave_out: bool) -> None:
         unit=unit,
         profile=found,
         warnings=privacy_warnings(dataset, found, subsets=task.subsets, per_subset=task.per_subset),
-        unit_counts=tuple((label, len(pool_for(dataset, label, unit, assignment))) for label in pools),
+        unit_counts=unit_counts,
         table_id=secrets.token_urlsafe(16),
         lengths_id=_count_lengths(dataset, task),
         run_id=None,

@@ -135,6 +135,7 @@ def test_the_plan_shows_a_price_at_once_and_follows_the_slider(app, until):
 
 def test_noise_that_drowns_every_vote_is_said_before_anything_is_spent(app):
     press(with_sample(app), "to_plan")
+    app.radio(key="plan_mechanism").set_value("tang-gaussian").run()
     assert "noise is as large as the votes" not in words(app)
     app.select_slider(key="plan_epsilon").set_value(0.1).run()
     assert "noise is as large as the votes" in words(app)

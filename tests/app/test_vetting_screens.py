@@ -83,16 +83,19 @@ def test_a_run_of_the_ledger_is_vetted_signed_and_verifies(ledger):
     app = on("vet")
     shown = [element.value for element in app.text]
     assert all(text in shown for text in texts)
-    assert app.button(key="vet_sign").disabled
+    assert "Before you can sign: text 1 has no decision" in words(app)
+    app.button(key="vet_sign").click().run()
+    assert "nothing is signed yet: text 1 has no decision; text 2" in words(app)
+    assert "vet_signed" not in app.session_state
     assert "text 1 has no decision; text 2 has no decision; text 3 has no decision" in words(app)
     choose(app, record, "Approve", "Reject", "Edit")
     assert "Another try with the same noise spends epsilon" in words(app)
     assert "text 2 is rejected without a reason" in words(app)
     assert "Nothing is changed yet." in words(app)
+    assert "the edit of text 3 changes nothing" in words(app)
     fill(app, record, **{"2_reason": "it says nothing", "3_text": "A cat slept on the sill."})
     assert 'Look at this: it names its own label "cat": A ⟦cat⟧ slept on the sill.' in words(app)
     fill(app, record, reviewer="Grace **Hopper** <b>", why=WHY)
-    assert not app.button(key="vet_sign").disabled
     app.button(key="vet_sign").click().run()
     assert not app.exception
     document, decisions = app.session_state["vet_signed"][record.run_id]
@@ -103,6 +106,7 @@ def test_a_run_of_the_ledger_is_vetted_signed_and_verifies(ledger):
     assert kinds == ["approved", "rejected", "edited", "justified"]
     assert {button.label for button in app.get("download_button")} == {label for _, label, _, _ in signed.FILES}
     assert "Signed before: 1 time" in words(app)
+    assert app.button(key="vet_sign").label == "Sign again"
     assert any("Grace **Hopper** <b>" in str(element.value) for element in app.text)
     assert not any("Hopper" in str(element.value) for element in app.markdown)
     choose(app, record, "Approve", "Approve", "Edit")

@@ -20,7 +20,7 @@ def report(capsys, *options):
 
 def test_noise_by_hand_is_priced_by_both_accountants(capsys):
     noise = ("--sigma0", "10", "--sigma1", "0.89", "--sigma2", "5", "--iterations", "1")
-    found = report(capsys, *noise, "--grouping", "fresh")
+    found = report(capsys, "--mechanism", "adadpsyn", *noise, "--grouping", "fresh")
     assert set(found) == {"sigma_eff", "noise_multipliers", "sampling_rate", "composed_tokens", "delta", "epsilon"}
     spec = AdaDPSynSpec(sigma0=10, sigma1=0.89, sigma2=5)
     assert found["sigma_eff"] == pytest.approx((6 / 100 + 2 / 0.89**2 + 1 / 25) ** -0.5)

@@ -26,7 +26,7 @@ def demos(tmp_path_factory):
 def test_generate_writes_demonstrations_that_verify(demos, capsys):
     assert main(["verify", str(demos)]) == 0
     words = capsys.readouterr().out
-    assert words.startswith("The file holds: 2 demonstrations by adadpsyn")
+    assert words.startswith("The file holds: 2 demonstrations by anchored")
     assert "differential privacy" in words
     content = json.loads(demos.read_bytes())
     assert all(d["text"] and "\n" not in d["text"] for d in content["demonstrations"])

@@ -147,10 +147,10 @@ def test_a_pool_smaller_than_a_draw_is_refused_with_label_size_and_bound():
 @pytest.mark.parametrize(
     ("units", "expected"),
     [
-        (100_000, (20, 2)),
-        (835, (20, 2)),
-        (600, (15, 2)),
-        (400, (10, 2)),
+        (100_000, (20, 1)),
+        (835, (20, 1)),
+        (600, (20, 1)),
+        (400, (20, 1)),
         (399, (19, 1)),
         (200, (10, 1)),
         (86, (10, 1)),

@@ -97,7 +97,8 @@ def test_labels_files_and_short_rows_go_and_one_hash_of_every_longer_row_stays(l
 
 def test_the_secret_labels_of_persons_go(ledger):
     dataset = table(persons=[f"Person {index // 2}" for index in range(60)])
-    plan = plan_for(ANIMALS, "tang-gaussian", shots=1, tokens=2, min_tokens=1, unit=PrivacyUnit.PERSON)
+    unit, few = PrivacyUnit.PERSON, {"subsets": 2, "per_subset": 1}  # a secret draw deals persons to labels: about 15
+    plan = plan_for(ANIMALS, "tang-gaussian", shots=1, tokens=2, min_tokens=1, unit=unit, **few)
     run(prepare_run(dataset, plan, request_for(dataset, 1.0), ledger=ledger), ToyModel())
     assert len(rows_of(ledger, schema.persons)) == 30
     assert purge(ledger).persons_removed == 30
