@@ -13,7 +13,14 @@ class DataError(DPICLError):
 
 
 class ColumnsNotFoundError(DataError):
-    """No column has the name of the texts or of the labels; whoever knows the table can name them."""
+    """No column has the name of the texts or of the labels; whoever knows the table can name them.
+
+    columns: the names of the first line, for the steward's eyes; never part of the message.
+    """
+
+    def __init__(self, message: str, columns: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.columns = columns
 
 
 class ConfigError(DPICLError):

@@ -13,6 +13,7 @@ from pages.support.text import plain, refusal
 from pages.support.understood import understood
 
 UPLOAD_MEGABYTES = 200
+_HEADINGS, _PROBLEM = "data_headings_found", "data_problem"
 
 
 def screen() -> None:
@@ -20,7 +21,8 @@ def screen() -> None:
     st.title("Data", anchor=False)
     st.markdown(
         "Choose the private table. It is read in memory on this machine and never stored. "
-        "What is public is declared first, before anything is counted."
+        "What is public is declared first, before anything is counted. Reloading the page forgets the table, on "
+        "purpose; runs that were started go on, and the ledger keeps what was released."
     )
     if studio().dataset is None:
         _sources()
@@ -65,14 +67,19 @@ def _upload() -> None:
         progress = st.progress(0.0, "Reading")
         try:
             read_upload(file.getvalue(), file.name, lambda share: progress.progress(min(share, 1.0), "Reading"))
+        except ColumnsNotFoundError as error:
+            st.session_state[_HEADINGS], st.session_state[_PROBLEM] = error.columns, str(error)
+            st.rerun()  # its columns can now be chosen from, above
         except DPICLError as error:
             progress.empty()
             refusal(str(error))
-            if isinstance(error, ColumnsNotFoundError):
-                plain('On this screen: write the names of the columns under "Columns and unit", above.')
         else:
             st.rerun()
+    if problem := st.session_state.pop(_PROBLEM, ""):
+        refusal(problem)
+        plain('On this screen: choose the columns under "Columns and unit", above.')
     if file is None:
+        st.session_state.pop(_HEADINGS, None)
         st.caption("First choose a file. Nothing is read before you press the button.")
 
 
@@ -111,14 +118,14 @@ def _declaration() -> None:
         key=keep.ready("data_record_tokens", 64 if chosen == OWN_TASK else TASKS[chosen].record_tokens),
         help="The model sees at most this much of each row, label and text together.",
     )
-    with st.expander("Columns and unit"):
-        st.text_input("Text column (blank: found by its name)", key=keep.ready("data_text_column", ""))
-        st.text_input("Label column (blank: found by its name)", key=keep.ready("data_label_column", ""))
-        st.text_input(
-            "Person column (blank: each row is protected by itself)",
-            key=keep.ready("data_person_column", ""),
+    headings: tuple[str, ...] = st.session_state.get(_HEADINGS, ())
+    with st.expander("Columns and unit", expanded=bool(headings)):
+        _column("Text column", "found by its name", "data_text_column", headings)
+        _column("Label column", "found by its name", "data_label_column", headings)
+        _column(
+            "Person column", "each row is protected by itself", "data_person_column", headings,
             help="When one person may have several rows, name the column that says whose they are.",
-        )
+        )  # fmt: skip
         st.checkbox(
             "Leave out rows whose label is not on the list",
             key=keep.ready("data_leave_out", False),
@@ -136,6 +143,18 @@ def _declaration() -> None:
     )
     if chosen == OWN_TASK and not declared_labels():
         st.caption("The label list is still empty.")
+
+
+def _column(title: str, blank: str, key: str, headings: tuple[str, ...], *, help: str | None = None) -> None:
+    """A column's name: typed while no file was read, chosen once its headings are known. blank: what none means."""
+    if not headings:
+        st.text_input(f"{title} (blank: {blank})", key=keep.ready(key, ""), help=help)
+        return
+    if keep.value(key, "") not in headings:
+        keep.put(**{key: ""})
+    st.selectbox(
+        title, ("", *headings), key=keep.ready(key, ""), format_func=lambda name: name or f"({blank})", help=help
+    )
 
 
 def _task_changed() -> None:

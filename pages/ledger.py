@@ -28,7 +28,7 @@ from pages.support.guard import guarded
 from pages.support.purging import purging, told
 from pages.support.retention import CHOICES_MINUTES, DEFAULT_MINUTES
 from pages.support.state import ledger, studio
-from pages.support.text import count, number, plain
+from pages.support.text import count, loss, plain
 from pages.support.words import TITLES
 
 LISTED_RUNS = 500
@@ -111,7 +111,7 @@ def _asset(report: AssetReport) -> None:
         persons = "" if report.persons is None else f" of {count(report.persons, 'person')}"
         plain(
             f"Answered for by {asset.owner}. Unit: {asset.unit.value}. {rows}{persons}. {count(report.runs, 'run')}; "
-            f"everything released so far stays under epsilon {number(report.epsilon_spent)}, whatever comes next."
+            f"everything released so far stays under epsilon {loss(report.epsilon_spent)}, whatever comes next."
         )
         if report.purged_at is not None:
             plain(f"Purged on {report.purged_at[:10]}: no run is ever charged to it again.")
@@ -143,7 +143,7 @@ def _more(report: AssetReport) -> None:
             with ledger().read() as connection:
                 total = total_if_fixed_in_advance(connection, asset)
             plain(
-                f"Epsilon {number(total)} at delta {asset.delta:g}. It would hold if every plan had been fixed before "
+                f"Epsilon {loss(total)} at delta {asset.delta:g}. It would hold if every plan had been fixed before "
                 "the first run; nothing is ever granted by it."
             )
 
@@ -159,7 +159,7 @@ def _runs(lines: list[RunLine], reports: dict[str, AssetReport]) -> None:
             "who": [line.actor for line in lines],
             "asset": [line.asset for line in lines],
             "mechanism": [TITLES.get(line.mechanism, line.mechanism) for line in lines],
-            "epsilon": [number(line.epsilon) for line in lines],
+            "epsilon": [loss(line.epsilon) for line in lines],
             "state": [line.state for line in lines],
             "exports": [line.exports for line in lines],
             "internal views": [line.internal_views for line in lines],

@@ -16,7 +16,7 @@ from pages.support.guard import guarded
 from pages.support.runs import PARAMETER, chosen_run, run_name
 from pages.support.signed import certificate_words, downloads
 from pages.support.state import ledger
-from pages.support.text import count, number, plain, refusal, warning
+from pages.support.text import count, loss, plain, refusal, warning
 
 LISTED_RUNS = 200
 _SIGNED = "vet_signed"
@@ -62,7 +62,7 @@ def _facts(run: VettableRun) -> None:
     guarantee = run.document.guarantee
     plain(
         f"{count(len(run.document.demonstrations), 'text')} for {run.stored.plan.task.title}. Spent: epsilon "
-        f"{number(guarantee.epsilon.tight)} at delta {guarantee.delta:g} from data asset {run.asset.name}, by "
+        f"{loss(guarantee.epsilon.tight)} at delta {guarantee.delta:g} from data asset {run.asset.name}, by "
         f"{run.stored.actor}."
     )
     for line in run.document.shortfalls:

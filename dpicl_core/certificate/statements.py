@@ -98,8 +98,8 @@ def _protected(document: DemonstrationsDocument) -> Iterable[str]:
     listed = ", ".join(pools[:_MOST_LABELS]) + (f" and {more} labels more" if more > 0 else "")
     counted = "declared to be at least" if labels_may_change(document) else "by label"
     yield (
-        f'Every single {unit} of the private table "{asset}" ({unit}s drawn from, {counted}: {listed}). Whoever sees '
-        f"the texts learns almost the same as if that {unit} had been another one."
+        f'Every single {unit} of the private table "{asset}" ({unit}s drawn from, {counted}: {listed}). What '
+        f"the texts can tell about it is bounded; how tightly, the numbers below say."
     )
     yield document.guarantee.sentence
 

@@ -164,7 +164,8 @@ def choose_columns(
         options = " and ".join(f"--{kind}-column" for kind in missing)
         raise ColumnsNotFoundError(
             f"no column is called {' or '.join(missing)}; choose the {' and the '.join(missing)} column ({options}); "
-            f"{shown()}."
+            f"{shown()}.",
+            tuple(names),
         )
     if len({text_at, label_at, person_at}) < 3:
         raise DataError(f"one column cannot be two of text, label and person; choose different ones; {shown()}.")

@@ -18,7 +18,7 @@ from dpicl_core.rehearsal.advice import (
 from dpicl_core.rehearsal.forecasts import Forecast, Interval, forecast, interval, measured_schedule, noise_draws
 from dpicl_core.rehearsal.rehearsing import CANDIDATE_SCHEDULES, Rehearsal, judge, rehearse, within
 from dpicl_core.rehearsal.request import CALIBRATING, Noise, Progress, RehearsalRequest, noise_for
-from dpicl_core.rehearsal.steps import Step, rehearsed_steps, rehearsed_tokens
+from dpicl_core.rehearsal.steps import Step, followed_steps, rehearsed_steps, rehearsed_tokens
 
 __all__ = [
     "CALIBRATING",
@@ -34,6 +34,7 @@ __all__ = [
     "Rehearsal",
     "RehearsalRequest",
     "Step",
+    "followed_steps",
     "forecast",
     "interval",
     "judge",

@@ -31,7 +31,7 @@ LEAST_STEPS_A_LABEL = 8
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One rehearsed token: rows (M, K) and public row (K,) of pseudo-records, under a public label.
+    """One rehearsed token: rows (M, K) and public row (K,) of public rows, under a public label.
 
     position: of the token in its text, from 0. text: the text so far, this token included, as it is without noise.
     """
@@ -63,8 +63,23 @@ def rehearsed_steps(
 ) -> tuple[Step, ...]:
     """Write pseudo-records for every distinct target label, then follow the noise-free choice on them.
 
-    writing, following: told the share of either that is done. It is the token loop of a run, on public rows and
-    without noise; groups are fixed, since that saves most of the work and leaves the law of one token's draw as it is.
+    writing, following: told the share of either that is done.
+    """
+    return followed_steps(plan, _pseudo_pools(plan, model, rng, writing), model, rng=rng, following=following)
+
+
+def followed_steps(
+    plan: GenerationPlan,
+    pools: dict[str | None, Pool],
+    model: LanguageModel,
+    *,
+    rng: RandomSource,
+    following: Callable[[float], None],
+) -> tuple[Step, ...]:
+    """Follow the noise-free choice on public rows: pseudo-records, or a public table in a benchmark.
+
+    It is the token loop of a run, without noise; groups are fixed, since that saves most of the work and leaves the law
+    of one token's draw as it is.
     """
     labels = tuple(dict.fromkeys(plan.target_labels))
     tokens = rehearsed_tokens(plan)
@@ -78,7 +93,6 @@ def rehearsed_steps(
         label_bounds=None,
         grouping=Grouping.FIXED,
     )
-    pools = _pseudo_pools(plan, model, rng, writing)
     prices = [_no_price(shortened, label, pool) for label, pool in pools.items()]
     seen: list[StewardDiagnostics] = []
     steps: dict[tuple[int, int], Step] = {}

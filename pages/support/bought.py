@@ -16,7 +16,7 @@ from pages.support.guard import guarded
 from pages.support.polling import polled
 from pages.support.refused import refused
 from pages.support.state import quotes, registry, studio
-from pages.support.text import duration, number, plain, refusal, warning
+from pages.support.text import duration, loss, number, plain, refusal, warning
 
 _HIGH_NOISE = 1.5
 """A label whose noise is this many times that of the best label is named."""
@@ -64,8 +64,8 @@ def _column() -> None:
 
 
 def _price(quote: Quote) -> None:
-    paper = "being computed ..." if quote.epsilon_paper is None else number(quote.epsilon_paper)
-    st.markdown(f"The privacy loss epsilon **{number(quote.epsilon_tight or 0)}**, by the tight accountant")
+    paper = "being computed ..." if quote.epsilon_paper is None else loss(quote.epsilon_paper)
+    st.markdown(f"The privacy loss epsilon **{loss(quote.epsilon_tight or 0)}**, by the tight accountant")
     st.caption(f"By the paper's accountant: {paper}")
 
 

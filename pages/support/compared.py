@@ -11,7 +11,7 @@ import streamlit as st
 from dpicl_core.evaluation.comparison import shape_of
 from dpicl_core.jobs import RunSnapshot
 from pages.support.state import registry
-from pages.support.text import number
+from pages.support.text import loss
 from pages.support.words import TITLES
 
 RUNS_PARAMETER = "runs"
@@ -107,7 +107,7 @@ def names_of(snapshots: Sequence[RunSnapshot]) -> list[str]:
     """A name for each: the mechanism, with epsilon where there are two of it, and a number where even that is equal."""
     titles = [TITLES[each.plan.mechanism.name] for each in snapshots]
     full = [
-        title if titles.count(title) == 1 else f"{title}, epsilon {number(each.epsilon_tight)}"
+        title if titles.count(title) == 1 else f"{title}, epsilon {loss(each.epsilon_tight)}"
         for title, each in zip(titles, snapshots, strict=True)
     ]
     return [name if full.count(name) == 1 else f"{name} ({full[: at + 1].count(name)})" for at, name in enumerate(full)]

@@ -34,7 +34,7 @@ from pages.support.confirming import charged_to
 from pages.support.guard import guarded
 from pages.support.polling import polled
 from pages.support.state import change, ledger, registry, studio
-from pages.support.text import count, duration, number, plain, refusal
+from pages.support.text import count, duration, loss, plain, refusal
 from pages.support.words import TITLES
 
 POLL_SECONDS = 0.5
@@ -139,7 +139,7 @@ def _draw(wanted: Wanted) -> None:
         if problem := _another_model(wanted, check):
             refusal(problem)
             return
-        total = number(offered.epsilon) if offered is not None else "..."
+        total = loss(offered.epsilon) if offered is not None else "..."
         spends = "Each mechanism spends by itself: together" if len(wanted.plans) > 1 else "This mechanism will spend"
         st.subheader(f"{spends} epsilon {total}, whatever happens after you press.", anchor=False)
         badge("public", "compare_price")
@@ -170,7 +170,7 @@ def _price_words(ready: ReadyRun) -> str:
     tight = max(price.epsilon_tight for price in ready.prices)
     paper = max(price.epsilon_paper for price in ready.prices)
     alone = left_percent(1 - ready.outlook.after.share_spent)
-    return f"epsilon {number(tight)}, by the paper's accountant {number(paper)}; alone it would leave {alone}"
+    return f"epsilon {loss(tight)}, by the paper's accountant {loss(paper)}; alone it would leave {alone}"
 
 
 def _terms(wanted: Wanted, offered: TogetherOffer | None) -> None:
@@ -181,7 +181,7 @@ def _terms(wanted: Wanted, offered: TogetherOffer | None) -> None:
     else:
         if several:
             plain(
-                f"Together: epsilon {number(offered.epsilon)} at delta {offered.delta:g}, the plain sum. Every run "
+                f"Together: epsilon {loss(offered.epsilon)} at delta {offered.delta:g}, the plain sum. Every run "
                 "draws by itself, so their losses add up on the asset."
             )
         charged_to(offered.ready[0], offered.outlook, "all of these runs" if several else "this run")

@@ -18,7 +18,7 @@ from pages.support.polling import polled
 from pages.support.refused import refused
 from pages.support.resuming import RUN_PARAMETER
 from pages.support.state import change, quotes, registry, studio
-from pages.support.text import count, duration, number, plain
+from pages.support.text import count, duration, loss, plain
 from pages.support.words import TITLES
 
 POLL_SECONDS = 0.5
@@ -64,7 +64,7 @@ def _being_prepared() -> None:
 
 
 def _heading(epsilon: float) -> None:
-    st.subheader(f"This run will spend epsilon {number(epsilon)}, whatever happens after you press.", anchor=False)
+    st.subheader(f"This run will spend epsilon {loss(epsilon)}, whatever happens after you press.", anchor=False)
 
 
 def _ready(ready: ReadyRun, choices: Choices) -> None:
@@ -73,7 +73,7 @@ def _ready(ready: ReadyRun, choices: Choices) -> None:
     _heading(max(price.epsilon_tight for price in ready.prices) if reads else 0)
     if reads:
         plain(
-            f"By the paper's accountant: {number(max(price.epsilon_paper for price in ready.prices))}. "
+            f"By the paper's accountant: {loss(max(price.epsilon_paper for price in ready.prices))}. "
             f"delta {ready.request.delta:g}. A stop, a crash or an early end gives nothing back."
         )
         charged_to(ready, ready.outlook, "this run")

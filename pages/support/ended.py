@@ -12,7 +12,7 @@ from pages.support import keep
 from pages.support.compared import MOST_COLUMNS, show
 from pages.support.guard import guarded
 from pages.support.state import ledger, registry, studio
-from pages.support.text import count, number
+from pages.support.text import count, loss
 from pages.support.words import TITLES
 
 LISTED_RUNS = 200
@@ -93,4 +93,4 @@ def _run_words(run: EndedRun) -> str:
     title = TITLES.get(run.plan.mechanism.name, run.plan.mechanism.name)
     early = "" if run.state == "finished" else ", closed early"
     when = run.created_at[:16].replace("T", " ")
-    return f"{title} · epsilon {number(run.epsilon)}{early} · {when} UTC · {run.id[:6]}"
+    return f"{title} · epsilon {loss(run.epsilon)}{early} · {when} UTC · {run.id[:6]}"

@@ -11,7 +11,7 @@ from dpicl_core.jobs import RunSnapshot, RunState
 from pages.support.badges import badge, vet_link
 from pages.support.compared import RUNS_PARAMETER
 from pages.support.state import registry
-from pages.support.text import number, plain, refusal
+from pages.support.text import loss, plain, refusal
 
 
 def outcome(snapshot: RunSnapshot) -> None:
@@ -28,7 +28,7 @@ def _export(snapshot: RunSnapshot) -> None:
         if snapshot.record is None or not snapshot.record.demonstrations:
             plain(
                 "This run did not finish, so there is no JSON of it. The texts are DP-released and may be copied. "
-                + (f"It spent epsilon {number(snapshot.epsilon_tight)}." if snapshot.spends else "It spent nothing.")
+                + (f"It spent epsilon {loss(snapshot.epsilon_tight)}." if snapshot.spends else "It spent nothing.")
             )
             _in_the_ledger(snapshot)
             return
@@ -36,8 +36,8 @@ def _export(snapshot: RunSnapshot) -> None:
         badge("released", "export")
         plain(document.guarantee.sentence)
         plain(
-            f"Spent: epsilon {number(snapshot.epsilon_tight)} by the tight accountant, "
-            f"{number(snapshot.epsilon_paper)} by the paper's."
+            f"Spent: epsilon {loss(snapshot.epsilon_tight)} by the tight accountant, "
+            f"{loss(snapshot.epsilon_paper)} by the paper's."
         )
         st.download_button(
             "Download the JSON, unvetted",

@@ -16,7 +16,7 @@ from pages.support.choices import DEFAULT_EPSILON, choices_of
 from pages.support.guard import guarded
 from pages.support.state import Studio, registry, studio
 from pages.support.streamlit_polls import repair
-from pages.support.text import count, number, plain
+from pages.support.text import count, loss, plain
 from pages.support.words import ABOUT, HELP, TITLES
 
 MENU = {"About": ABOUT}
@@ -87,4 +87,4 @@ def cost_line(state: Studio) -> str:
         epsilon = float(keep.value("plan_epsilon", DEFAULT_EPSILON)) if plan.mechanism.reads_private_rows else 0.0
     except DPICLError:
         return f"Privacy loss epsilon: this plan has no price yet; {left}."
-    return f"Privacy loss epsilon: this run at most {number(epsilon)}; {left}."
+    return f"Privacy loss epsilon: this run at most {loss(epsilon)}; {left}."

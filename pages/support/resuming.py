@@ -14,7 +14,7 @@ from pages.support.asset import where
 from pages.support.choices import model_of
 from pages.support.guard import guarded
 from pages.support.state import change, ledger, registry, studio
-from pages.support.text import duration, number, plain
+from pages.support.text import duration, loss, plain
 from pages.support.words import TITLES
 
 RUN_PARAMETER = "run"
@@ -51,7 +51,7 @@ def _offer(run: InterruptedRun, *, alone: bool) -> None:
         if not alone:
             plain(
                 f"{TITLES.get(mechanism, mechanism)}, started {_when(stored.created_at)} by {stored.actor}, charged to "
-                f"data asset {run.asset_name}: epsilon {number(stored.epsilon)}, spent already. "
+                f"data asset {run.asset_name}: epsilon {loss(stored.epsilon)}, spent already. "
                 + (f"It ended early: {stored.reason}" if stored.reason else "")
             )
         if stored.state == "running" and (seconds := _seconds_since(run.last_stored_at)) < _RECENT_SECONDS:

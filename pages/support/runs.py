@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from pages.support import keep
-from pages.support.text import number
+from pages.support.text import loss
 from pages.support.words import TITLES
 
 PARAMETER = "of"
@@ -33,5 +33,5 @@ def run_name(run_id: str, created_at: str, asset: str, mechanism: str, epsilon: 
     ended = "finished" if state == "finished" else "closed early"
     return (
         f"{created_at[:16].replace('T', ' ')} UTC · {asset} · {TITLES.get(mechanism, mechanism)} · "
-        f"epsilon {number(epsilon)} · {ended} · {run_id[:6]}"
+        f"epsilon {loss(epsilon)} · {ended} · {run_id[:6]}"
     )

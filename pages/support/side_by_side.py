@@ -13,7 +13,7 @@ from dpicl_core.events import ReleasedStep
 from dpicl_core.jobs import DraftView
 from dpicl_core.specs import HALF_DIAMETER
 from pages.support.figures import HEIGHT, PUBLIC_COLOUR
-from pages.support.text import number
+from pages.support.text import loss
 from pages.support.words import COLOURS
 
 SYMBOLS = {
@@ -96,8 +96,8 @@ def released_table(names: Sequence[str], found: Sequence[Released]) -> dict[str,
     """One line for each run: DP-released and public numbers alone."""
     return {
         "mechanism": list(names),
-        "epsilon": [number(each.epsilon_tight) for each in found],
-        "by the paper's accountant": [number(each.epsilon_paper) for each in found],
+        "epsilon": [loss(each.epsilon_tight) for each in found],
+        "by the paper's accountant": [loss(each.epsilon_paper) for each in found],
         "noise a coordinate": [_cell(each.noise, ".4f") for each in found],
         "last radius R": [_cell(each.radius, ".3f") for each in found],
         "tokens": [str(each.tokens) for each in found],

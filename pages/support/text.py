@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 import re
 
 import streamlit as st
@@ -60,3 +61,11 @@ def duration(seconds: float) -> str:
 def number(value: float) -> str:
     """Three significant digits, as a person writes them."""
     return f"{value:.3g}"
+
+
+def loss(epsilon: float) -> str:
+    """A privacy loss to three significant digits, rounded up, so that no screen shows less than was spent."""
+    if epsilon <= 0:
+        return "0"
+    unit = 10.0 ** (math.floor(math.log10(epsilon)) - 2)
+    return f"{math.ceil(round(epsilon / unit, 6)) * unit:.3g}"

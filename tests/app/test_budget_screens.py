@@ -214,6 +214,24 @@ def test_a_ledger_that_cannot_be_read_stops_the_confirmation_in_words(app, until
     assert not app.exception
 
 
+def test_plan_says_what_a_run_would_leave_and_what_the_cap_refuses_with_what_would_fit(app, until):
+    upload(app, own_table(), name="animals.csv")
+    press(app, "to_plan")
+    for key, value in SMALL:
+        app.number_input(key=key).set_value(value)
+    app.select_slider(key="plan_epsilon").set_value(1.0).run()
+    until(lambda: "this run would leave" in words(app.run()), 90)
+    assert "of asset animals" in words(app)
+    app.select_slider(key="plan_epsilon").set_value(10.0).run()
+    until(lambda: "does not allow this run" in words(app.run()), 90)
+    press(app, "smaller_0")
+    until(lambda: "this run would leave" in words(app.run()), 90)
+    assert "Refused" not in words(app)
+    app.radio(key="plan_mechanism").set_value("public-only").run()
+    until(lambda: "no row is read, so nothing is spent" in words(app.run()), 90)
+    assert lines() == []
+
+
 def test_an_asset_signed_for_another_unit_is_refused_in_words(app, until):
     terms = AssetTerms("animals", "Ada", PrivacyUnit.PERSON, ("cat", "dog"), 8.0, 1e-3, "sum", None, "who")
     ledger = open_ledger()

@@ -9,8 +9,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.support import state
+from pages.support import table as table_support
 from pages.support.bought import drowns
-from tests.support.tables import animal_rows
+from pages.support.text import loss
+from tests.support.tables import ANIMALS, animal_rows
 
 APP = str(Path(__file__).resolve().parent.parent.parent / "app.py")
 TIMEOUT = 90
@@ -98,10 +100,23 @@ def test_a_refused_file_is_told_with_its_line_and_without_its_text(app):
     assert "marmot" not in words(app)
 
 
-def test_a_table_with_other_headings_is_told_where_its_columns_are_named(app):
+def test_the_columns_of_a_table_with_other_headings_are_chosen_from_a_list(app):
     upload(app, own_table().replace("text", "Message", 1).replace("label", "Kind", 1))
     assert "the columns are" in words(app)
-    assert 'write the names of the columns under "Columns and unit", above' in words(app)
+    assert 'choose the columns under "Columns and unit", above' in words(app)
+    assert app.selectbox(key="data_text_column").options == ["(found by its name)", "Kind", "Message"]
+    app.selectbox(key="data_text_column").set_value("Message").run()
+    app.selectbox(key="data_label_column").set_value("Kind").run()
+    press(app, "read_table")
+    assert "60 rows kept" in words(app)
+    assert not app.exception
+
+
+@pytest.mark.parametrize("units", [5, 19, 20, 200, 4000])
+def test_groups_of_an_own_task_follow_its_pools_and_a_rare_label_does_not_shrink_them(units):
+    task = table_support.sized(ANIMALS, (("cat", units), ("dog", 400)))
+    assert (task.subsets, task.per_subset) == (20 if units in (5, 19, 4000) else 10, 1)
+    assert table_support.sized(ANIMALS, (("cat", 0), ("dog", 2))) == ANIMALS
 
 
 def test_undeclared_labels_are_refused_or_left_out_on_request(app):
@@ -279,3 +294,12 @@ def test_an_unexpected_error_is_shown_and_logged_by_its_kind_alone(app, monkeypa
     assert secret not in words(app)
     assert secret not in caplog.text
     assert not app.exception
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "shown"),
+    [(7.0949, "7.1"), (3.9991, "4"), (4.0, "4"), (0.10001, "0.101"), (12.3401, "12.4"), (0.9996, "1"), (0, "0")],
+)
+def test_a_privacy_loss_is_never_shown_smaller_than_it_is(epsilon, shown):
+    assert loss(epsilon) == shown
+    assert float(loss(epsilon)) >= epsilon

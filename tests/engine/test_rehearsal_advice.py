@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from dpicl_core.rehearsal import Forecast, Interval, Rehearsal, recommend, schedule_sentence, sentences
+from dpicl_core.rehearsal import (
+    Forecast,
+    Interval,
+    Rehearsal,
+    plan_is_worse,
+    recommend,
+    schedule_sentence,
+    sentences,
+)
 from dpicl_core.rehearsal.advice import in_words
 
 WIDTH = 0.05
@@ -83,6 +91,20 @@ def test_a_public_prompt_that_keeps_as_many_as_the_mechanism_is_said_below_the_t
     assert "no fewer than anchored at epsilon 1" in said
     assert "may not be needed" not in said
     assert "flatters" in said
+
+
+def test_a_plan_that_keeps_clearly_less_than_no_data_or_than_another_mechanism_is_told():
+    found = rehearsal({"adadpsyn": (0.3, 0.6, 0.75), "anchored": (0.7, 0.9, 0.95)}, public=0.8)
+    assert plan_is_worse(found, "adadpsyn", 1.0, titled=str.upper).startswith(
+        "this plan does worse than no data at all: ADADPSYN leaves 3 of 10 tokens unchanged at epsilon 1, while"
+    )
+    assert plan_is_worse(found, "anchored", 1.0) == ""  # 0.65 to 0.75 against the public prompt's 0.75 to 0.85
+    assert plan_is_worse(found, "adadpsyn", 4.0) == (
+        "adadpsyn leaves 7 of 10 tokens unchanged at epsilon 4; "
+        "anchored leaves 19 of 20 tokens at the same privacy loss."
+    )
+    assert plan_is_worse(found, "anchored", 4.0) == ""
+    assert plan_is_worse(found, "public-only", 1.0) == plan_is_worse(found, "adadpsyn", 3.0) == ""  # not rehearsed
 
 
 def test_few_tokens_are_called_few_and_what_was_tried_is_never_called_the_rows():
