@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.utility_figures import Bar, bars_figure, curves_figure
+from benchmarks.utility_pairs import PAIRED_HEADS, PAIRED_TITLE, paired_rows
 from dpicl_core.evaluation import spread
 from dpicl_core.evaluation.spreads import bootstrap_mean
 
@@ -53,6 +54,7 @@ def _tables(lines: Sequence[Line]) -> Iterable[str]:
         for accountant in ("tight", "own"):
             for selection in ("argmax", "sample"):
                 yield from _table_2(main, measure, accountant, selection)
+    yield from _table(PAIRED_TITLE, PAIRED_HEADS, paired_rows(main))
     yield from _table_1(main)
     yield from _noise_table(main)
     yield from _table_3(accuracy)

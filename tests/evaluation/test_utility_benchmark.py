@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.utility import cells_of, measure_missing, parser, read_lines
 from benchmarks.utility_cells import Bench, Cell, Sizes, run_cell
+from benchmarks.utility_pairs import interval, paired_rows, pairs
 from benchmarks.utility_tables import write_results
 from dpicl_core.language_model import ToyModel
 from dpicl_core.language_model.scoring import scorer_for
@@ -101,3 +102,27 @@ def test_seeds_come_first_and_every_mechanism_of_a_seed_has_the_same_target_labe
     assert wanted <= {(c.task, c.mechanism, c.epsilon, c.accountant, c.selection) for c in cells}
     shots = {cell.shots for cell in cells if cell.task == "dbpedia" and cell.mechanism == "anchored"}
     assert shots == {1, 2, 4, 8}
+
+
+def line_of(mechanism, seed, epsilon, calibrated, *, task="trec", selection="argmax", accountant="tight"):
+    facts = {"mechanism": mechanism, "seed": seed, "epsilon": epsilon, "task": task, "selection": selection}
+    return {**facts, "accountant": accountant, "calibrated": calibrated, "raw": None}
+
+
+def test_pairs_are_averaged_over_what_both_sets_have_before_seeds_are_compared():
+    lines = [
+        *(line_of("tang-gaussian", seed, epsilon, 0.5) for seed in (0, 1, 2) for epsilon in (1.0, 4.0)),
+        *(line_of("anchored", seed, 1.0, 0.5 + seed / 10) for seed in (0, 1, 2)),
+        *(line_of("anchored", seed, 4.0, 0.7) for seed in (0, 1, 2)),
+        line_of("anchored", 0, 1.0, 0.0, accountant="own"),  # another accountant, and a task that the other lacks
+        line_of("anchored", 0, 1.0, 0.0, task="agnews"),
+        *(line_of("public-only", seed, None, 0.4) for seed in (0, 1, 2)),
+    ]
+    found = {(one, other): values for one, other, _, values in pairs(lines, "calibrated")}
+    assert found["anchored", "tang-gaussian"] == pytest.approx([0.1, 0.15, 0.2])
+    assert found["tang-gaussian", "public-only"] == pytest.approx([0.1] * 3)  # no noise stands against both epsilons
+    low, high = interval([0.1, 0.15, 0.2])
+    assert (low, high) == pytest.approx((0.15 - 0.05 / 3**0.5 * 4.302653, 0.15 + 0.05 / 3**0.5 * 4.302653))
+    assert ("calibrated", "anchored", "tang-gaussian", "largest entry", "+15.0", "[+2.6 to +27.4]") in paired_rows(
+        lines
+    )
