@@ -57,7 +57,7 @@ def test_a_set_just_generated_is_evaluated_and_vet_and_ledger_say_so(browser, se
     said = words(page)
     assert "12 rows asked, the same for every set: held-out rows. Model: toy." in said
     assert "A real row in the prompt: AUC" in said
-    assert "ceiling of AdaDPSyn, epsilon 4 (tight): AUC" in said
+    assert "ceiling of Anchored, epsilon 4 (tight): AUC" in said
     assert "Compared with 2,400 rows" in said
     assert "the ledger records that something internal was opened (4 times" in said
 

@@ -74,7 +74,7 @@ def test_every_measure_prints_writes_and_is_recorded_and_says_that_it_is_interna
 
 def check_accuracy(content, printed):
     assert [each["kind"] for each in content["sets"]] == [
-        "adadpsyn epsilon 4 (tight)",
+        "anchored epsilon 4 (tight)",
         "0-shot",
         "public-only",
         "real-rows",
