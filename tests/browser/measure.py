@@ -26,6 +26,7 @@ from tests.browser.support import (
     start,
     to_generate,
     to_plan,
+    unfold,
     use_sample,
 )
 
@@ -78,7 +79,7 @@ def memory(folder: Path) -> None:
         page = opened(launched(playwright), server.url)
         use_sample(page)
         to_plan(page)
-        page.locator("summary", has_text="Advanced").click()
+        unfold(page, "Advanced")
         set_number(page, "T_max", 20)
         for number in range(RUNS + 2):
             if number == 2:  # imports, caches and the first figures are not growth

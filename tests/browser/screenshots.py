@@ -13,7 +13,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-from tests.browser.support import launched, opened, press, served, set_number, settled, to_plan, use_sample
+from tests.browser.support import launched, opened, press, served, set_number, settled, to_plan, unfold, use_sample
 from tests.browser.test_evaluation import MEASURES, set_small
 from tests.browser.test_vetting import WHY, decide, taken, type_into
 
@@ -43,7 +43,7 @@ def screens(page: Page, folder: Path, scratch: Path) -> None:
     """The journey behind the plan."""
     use_sample(page)
     to_plan(page)
-    page.locator("summary", has_text="Advanced").click()
+    unfold(page, "Advanced")
     set_number(page, "T_max", 12)
     set_number(page, "How many", 2)
     press(page, "Rehearse, free")

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, Playwright, expect
+from playwright.sync_api import Browser, Locator, Page, Playwright, expect
 
 from dpicl_core.data import declare_labels, read_dataset
 from dpicl_core.ledger import AssetTerms, Ledger, create_asset, fingerprint, open_ledger, tie_file
@@ -40,6 +40,14 @@ FLAGS = [
 ]
 PATIENCE = 120_000
 """Milliseconds for one step: other work may share the machine."""
+
+_AT_REST = """async part => {
+    for (let still = 0, height = -1; still < 6; ) {
+        await new Promise(requestAnimationFrame);
+        still = part.offsetHeight === height && part.getAnimations().length === 0 ? still + 1 : 0;
+        height = part.offsetHeight;
+    }
+}"""
 
 
 def chromium_path() -> str | None:
@@ -144,6 +152,14 @@ def button(page: Page, name: str):
     return page.locator(".stMain").get_by_role("button", name=name, exact=False).first
 
 
+def unfold(within: Page | Locator, name: str) -> None:
+    """Open a folded part, and wait until nothing in it moves: a press while it unfolds goes down on one widget and up
+    on another."""
+    within.locator("summary", has_text=name).click()
+    part = within.locator("details[open]", has_text=name)
+    part.evaluate(_AT_REST)
+
+
 def onward(page: Page, name: str):
     """The link to the next screen."""
     return page.get_by_role("link", name=name)
@@ -167,7 +183,7 @@ def to_generate(page: Page) -> None:
 
 def plan_run(page: Page, numbers: Mapping[str, int]) -> None:
     """From Plan to the confirmation with these numbers, by their names on the screen."""
-    page.locator("summary", has_text="Advanced").click()
+    unfold(page, "Advanced")
     for label, value in numbers.items():
         set_number(page, label, value)
     to_generate(page)

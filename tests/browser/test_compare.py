@@ -20,6 +20,7 @@ from tests.browser.support import (
     set_number,
     settled,
     to_plan,
+    unfold,
     use_sample,
     words,
 )
@@ -34,7 +35,7 @@ LABELS = ("<script>alert(1)</script> **bold**", ":red[x] $x$ `y`")
 
 def plan_then_compare(page, numbers):
     """From Plan, with these numbers, the last of them that of demonstrations, to the confirmation of a comparison."""
-    page.locator("summary", has_text="Advanced").click()
+    unfold(page, "Advanced")
     for label, value in numbers.items():
         set_number(page, label, value)
     page.locator(".st-key-studio_header", has_text=f"{value} demonstrations").wait_for()  # the app has taken them all

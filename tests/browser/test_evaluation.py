@@ -6,7 +6,7 @@ from __future__ import annotations
 from playwright.sync_api import expect
 
 from dpicl_core.ledger import events_of, open_ledger, run_lines
-from tests.browser.support import button, opened, plan_run, press, settled, start, to_plan, use_sample, words
+from tests.browser.support import button, opened, plan_run, press, settled, start, to_plan, unfold, use_sample, words
 
 INFORMED = "selection: informed by private data, not covered by the guarantee"
 MEASURES = {
@@ -20,7 +20,7 @@ MEASURES = {
 def set_small(page, fold, numbers):
     """Open the settings of one measure and type smaller numbers."""
     section = page.locator(f".st-key-measure_{fold}")
-    section.locator("summary", has_text="Settings").click()
+    unfold(section, "Settings")
     for label, value in numbers.items():
         field = section.get_by_role("spinbutton", name=label).first
         field.fill(str(value))

@@ -16,6 +16,7 @@ from tests.browser.support import (
     set_number,
     settled,
     to_plan,
+    unfold,
     use_sample,
     words,
 )
@@ -32,7 +33,7 @@ def test_a_plan_is_rehearsed_and_its_price_follows_what_is_taken_over(browser, s
     page = opened(browser, server_of("toy").url)
     use_sample(page)
     to_plan(page)
-    page.locator("summary", has_text="Advanced").click()
+    unfold(page, "Advanced")
     set_number(page, "How many", 2)
     set_number(page, "T_max", 6)
     press(page, "Rehearse, free")

@@ -23,7 +23,7 @@ from dpicl_core.ledger import open_ledger, run_lines
 from dpicl_core.verification import read_document, verify
 from tests.browser.film import film_of
 from tests.browser.fixtures import browser, server_of  # noqa: F401
-from tests.browser.support import onward, opened, press, set_number, settled, to_plan, upload, words
+from tests.browser.support import onward, opened, press, set_number, settled, to_plan, unfold, upload, words
 from tests.browser.test_isolation import read
 from tests.browser.test_vetting import decide, taken, type_into
 
@@ -57,7 +57,7 @@ def test_clinical_notes_with_rare_labels_become_a_signed_file(browser, server_of
     page, film = opened(browser, server.url), film_of("journey-notes")
     page.get_by_role("button", name="Use the sample table").wait_for()
     film.take(page)
-    page.get_by_text("Columns and unit").click()
+    unfold(page, "Columns and unit")
     leave_out = page.locator("label", has_text="Leave out rows whose label is not on the list")
     leave_out.click()
     settled(page)
@@ -146,7 +146,7 @@ def _from_plan_to_signed_file(page, journey, film, server, tmp_path):
 
 
 def _set_plan(page, journey):
-    page.locator("summary", has_text="Advanced").click()
+    unfold(page, "Advanced")
     for label, value in journey.numbers.items():
         set_number(page, label, value)
     for target in journey.targets:
