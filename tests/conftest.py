@@ -25,6 +25,7 @@ LONG_FIRST = (
     "cli/test_commands.py",
     "browser/",
     "shared/test_browser_shared.py",
+    "shared/test_journey.py",
     "language_model/",
 )
 """Some processes share the tests file by file: the longest file begins, beside files that leave it the processor, and

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dpicl_core.jobs import DraftView, RunSnapshot, RunState
+from dpicl_core.specs import MechanismSpec
 from pages.support.badges import figure_heading
 from pages.support.clusters import cluster_picture
 from pages.support.figures import CONFIG, noise_figure, radius_figure
@@ -120,6 +121,10 @@ def _draft_words(draft: DraftView, snapshot: RunSnapshot) -> str:
 def charts(snapshot: RunSnapshot) -> None:
     """Radius and noise over tokens; one demonstration or all of them."""
     plan = snapshot.plan
+    if nothing := _nothing_to_draw(plan.mechanism):
+        st.markdown("**Radius and noise by token**")
+        plain(nothing)
+        return
     names = ["All demonstrations", *(f"{d.index + 1}. {d.label}" for d in snapshot.drafts)]
     choice = st.selectbox(
         "Show in the charts",
@@ -146,7 +151,15 @@ def charts(snapshot: RunSnapshot) -> None:
         config=CONFIG,
         alt="Noise per coordinate of every committed token beside Tang's noise at the same privacy loss",
     )
-    if not plan.mechanism.releases_vector:
-        st.caption("This mechanism releases the winner alone: there is no radius and no noise scale to draw.")
-    elif not plan.mechanism.reads_private_rows:
-        st.caption("No private row is read: there is no radius and no noise.")
+
+
+def _nothing_to_draw(mechanism: MechanismSpec) -> str:
+    """Why a run of this mechanism has neither radius nor noise scale; empty where it has both."""
+    if not mechanism.reads_private_rows:
+        return "No private row is read: there is no radius and no noise, and no privacy is spent."
+    if not mechanism.releases_vector:
+        return (
+            "This mechanism releases the winner of a noisy vote alone: there is no radius and no noise scale to draw. "
+            "The noise is already in the vote that each token won."
+        )
+    return ""

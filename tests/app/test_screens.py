@@ -167,6 +167,22 @@ def test_a_run_that_reads_no_row_is_confirmed_as_one_that_pays_nothing(app, unti
     assert "Charged to" not in words(app)
 
 
+@pytest.mark.parametrize(
+    ("mechanism", "says"), [("tang-noisy-max", "winner of a noisy vote"), ("public-only", "No private row is read")]
+)
+def test_a_run_without_radius_and_noise_says_why_in_the_place_of_empty_charts(app, until, mechanism, says):
+    press(with_sample(app), "to_plan")
+    app.radio(key="plan_mechanism").set_value(mechanism).run()
+    for key, value in (("plan_shots", 1), ("plan_tokens", 2)):
+        app.number_input(key=key).set_value(value).run()
+    press(app, "to_generate")
+    until(lambda: not app.run().button(key="spend").disabled, 90)
+    press(app, "spend")
+    finished(app, until)
+    assert says in words(app)
+    assert not app.get("plotly_chart")
+
+
 @pytest.mark.parametrize("noise", [0.05, 0.25, 0.4, 1.5])
 def test_where_noise_is_said_to_drown_the_votes_a_unanimous_choice_is_often_lost(noise):
     draws = np.random.default_rng(7).normal(scale=noise, size=(2000, 100))
