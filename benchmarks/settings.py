@@ -92,7 +92,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     started, tasks, model = time.monotonic(), options.tasks.split(","), load_model(None)
     found: dict[str, dict[str, list[float]]] = {}
     counts: dict[str, int] = {}
-    few = [("Tang Gaussian", TangGaussianSpec()), ("Anchored, radii 0.35, 0.1", AnchoredSpec())]
+    few = [("Tang Gaussian", TangGaussianSpec()), ("Anchored, radii 0.35, 0.1", AnchoredSpec(schedule=(0.35, 0.10)))]
     for task in tasks:
         for shape in SHAPES:
             request, steps = rehearsed(task, shape, options.data, model)

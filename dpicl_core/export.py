@@ -105,7 +105,8 @@ def guarantee_sentence(
     informed: whether something internal was opened before a person chose among the texts; the choice is then left out
     of the promise.
     """
-    whom = "another with the same label" if relation is NeighbouringRelation.REPLACE_ONE_SAME_LABEL else "any other"
+    same = "the same labels" if unit == "person" else "the same label"
+    whom = f"another with {same}" if relation is NeighbouringRelation.REPLACE_ONE_SAME_LABEL else "any other"
     rounded = _round_up(epsilon)
     texts = "for all texts in this file"
     if informed:

@@ -157,8 +157,10 @@ def price_plan(
     specs = dict.fromkeys(labels, plan.mechanism)
     if epsilon is not None:
         specs = calibrated_mechanisms(plan, pool_units, delta=delta, epsilon=epsilon, accountant=accountant)
-    if plan.label_bounds is not None and plan.mechanism.reads_private_rows:
-        return _price_by_declared_bounds(plan, specs, delta)
+    if plan.label_bounds is not None:
+        if plan.mechanism.reads_private_rows:
+            return _price_by_declared_bounds(plan, specs, delta)
+        pool_units = dict(plan.label_bounds)  # a price is exported, and the counts are private here
     for label in labels:
         _check_pool_size(plan, label, pool_units[label])
     return tuple(

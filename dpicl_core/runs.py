@@ -93,9 +93,11 @@ def pools_for(
         assignment = assign_persons(dataset, lambda labels: labels[secret.choose(len(labels))])
     pools = {label: pool_for(dataset, label, plan.unit, assignment) for label in plan.pool_labels()}
     if plan.mechanism.reads_private_rows:
-        for pool in pools.values():
-            check_pool(pool, plan.subsets, plan.per_subset, unit=plan.unit)
-        _check_declared_bounds(plan, pools)
+        if plan.label_bounds is None:
+            for pool in pools.values():
+                check_pool(pool, plan.subsets, plan.per_subset, unit=plan.unit)
+        else:  # the price refuses bounds that are too small; the counts themselves are private and are not told
+            _check_declared_bounds(plan, pools)
     return pools
 
 

@@ -34,16 +34,19 @@ from dpicl_core.ledger import (
     asset_named,
     asset_report,
     chain,
+    check_run,
     cost_parts,
     events_of,
     record_decision,
     schema,
+    share_anything,
     standing,
     stored_run,
     user_name,
     what_if,
 )
-from dpicl_core.ledger.costs import for_every_label, labels_over
+from dpicl_core.ledger.costs import Paid, for_every_label, labels_over
+from dpicl_core.rounding import percent_left, rounded_up
 from dpicl_core.vetting import Decision, Finding, SignOff, check_texts, vetted
 
 UNNAMED_VIEW = "something internal"
@@ -78,10 +81,10 @@ class AnotherTry:
         """One sentence for a person who thinks of rejecting a text."""
         if self.epsilon == 0:
             return "Another try reads no private row and spends nothing."
-        after = "is over the cap" if not self.fits else f"would leave {_percent(self.share_after)}"
+        after = "is over the cap" if not self.fits else f"would leave {percent_left(self.share_after)}"
         return (
-            f"Another try with the same noise spends epsilon {self.epsilon:.3g} at delta {self.delta:g}: of the budget "
-            f"{_percent(self.share_left)} is left, and it {after}."
+            f"Another try with the same noise spends epsilon {rounded_up(self.epsilon)} at delta {self.delta:g}: of "
+            f"the budget {percent_left(self.share_left)} is left, and it {after}."
         )
 
 
@@ -110,22 +113,25 @@ def internal_views(connection: Connection, stored: StoredRun) -> tuple[ViewPart,
     """What the ledger records as opened that could have informed a choice among this run's texts, oldest first.
 
     Views of the run, of other runs of its asset, and of the asset itself. A view of a table that no asset knew yet
-    counts where it came before this asset's last new file: it may have been that file.
+    counts where it came before this asset's last new file: it may have been that file. So does a view of another asset
+    that has rows, persons or a file in common with this one, as where a person decided against the match.
     """
-    happened = events_of(connection, asset_id=stored.asset_id, without=("token",))
-    last_file = max((event.seq for event in happened if event.kind == "file-tied"), default=0)
-    query = sa.select(schema.events.c.seq).where(
-        schema.events.c.kind == "internal-view", schema.events.c.asset_id.is_(None), schema.events.c.seq < last_file
-    )
-    strangers = set(connection.execute(query).scalars())
-    views = [event for event in happened if event.kind == "internal-view"]
-    if strangers:
-        views += [event for event in events_of(connection, without=("token",)) if event.seq in strangers]
+    tied = events_of(connection, asset_id=stored.asset_id, kind="file-tied")
+    last_file = max((event.seq for event in tied), default=0)
+    all_views = events_of(connection, kind="internal-view")
+    others = {event.asset_id for event in all_views} - {None, stored.asset_id}
+    related = {other for other in others if other and share_anything(connection, stored.asset_id, other)}
     found = []
-    for event in sorted(views, key=lambda event: event.seq):
+    for event in all_views:
         view = str(event.details.get("view", UNNAMED_VIEW))
         if event.asset_id is None:
+            if event.seq > last_file:
+                continue
             view += ", of a table that was not in the ledger yet"
+        elif event.asset_id != stored.asset_id:
+            if event.asset_id not in related:
+                continue
+            view += ", of another asset that shares rows with this one"
         elif event.run_id not in (None, stored.id):
             view += ", of another run of the same asset"
         found.append(ViewPart(at=event.at, view=view))
@@ -152,12 +158,12 @@ def another_try(ledger: Ledger, stored: StoredRun, label: str) -> AnotherTry:
         parts = cost_parts(asset, plan, [replace(price, composed_tokens=tokens, epsilon_tight=epsilon)])
         if all_paid:
             parts = for_every_label(parts)
-    costs = [(part.label, part.cost) for part in parts]
+    paid = [Paid(part.label, part.cost, part.delta) for part in parts]
     return AnotherTry(
         epsilon=max((part.epsilon for part in parts), default=0.0),
         delta=stored.request.delta,
         share_left=max(what_if(before, []), 0.0),
-        share_after=what_if(before, costs),
+        share_after=what_if(before, paid),
         fits=not labels_over(before, parts),
     )
 
@@ -175,10 +181,11 @@ def sign(
 
     reviewer: the person's name, under which it is recorded. account: the operating-system user, recorded beside it.
     Signing again is allowed and recorded again. Raises ExportError as vetting.vetted, LedgerError where the ledger
-    cannot be written; then nothing is recorded.
+    cannot be written or its rows of the run were changed by other means; then nothing is recorded.
     """
     who = account or user_name()
     with ledger.write() as connection:
+        check_run(connection, ledger, run_id)
         stored = stored_run(connection, run_id)
         report = asset_report(connection, _asset_of(connection, stored))
         budget = BudgetPart(
@@ -267,7 +274,3 @@ def _asset_of(connection: Connection, stored: StoredRun) -> Asset:
     if asset is None:
         raise LedgerError("the run's asset is no longer in the ledger; run `ledger verify`.")
     return asset
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f}%"

@@ -184,16 +184,16 @@ class AnchoredSpec(MechanismSpec):
 
     name: ClassVar[str] = "anchored"
     sigma1: float = 1.0
-    schedule: tuple[float, ...] = (0.35, 0.10)
+    schedule: tuple[float, ...] = (0.30, 0.15)
 
     def __post_init__(self) -> None:
         require_positive("sigma1", self.sigma1)
-        require(len(self.schedule) >= 1, "schedule must hold at least one radius, but is empty; try 0.35,0.10.")
+        require(len(self.schedule) >= 1, "schedule must hold at least one radius, but is empty; try 0.30,0.15.")
         descending = all(a > b for a, b in zip(self.schedule, self.schedule[1:], strict=False))
         in_range = all(0.001 <= radius <= HALF_DIAMETER + 1e-12 for radius in self.schedule)
         require(
             descending and in_range,
-            f"schedule must fall strictly, within 0.001 to 0.7071, but is {self.schedule}; try 0.35,0.10.",
+            f"schedule must fall strictly, within 0.001 to 0.7071, but is {self.schedule}; try 0.30,0.15.",
         )
 
     def queries(self) -> tuple[GaussianQuery, ...]:

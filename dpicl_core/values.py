@@ -120,12 +120,12 @@ def default_delta(units: int) -> float:
     return float(f"1e-{exponent}")
 
 
-def check_delta_rule(delta: float, units: int, *, accepted: bool) -> None:
-    """Refuse a delta above 1/n unless a person accepted it by name."""
+def check_delta_rule(delta: float, units: int, *, accepted: bool, whose: str = "delta") -> None:
+    """Refuse a delta above 1/n unless a person accepted it by name. whose: what it is called in the refusal."""
     require_delta(delta)
     require(
         accepted or delta <= 1 / units,
-        f"delta must be at most 1/n = {1 / units:.3g} for {units} units, but is {delta:g}; "
+        f"{whose} must be at most 1/n = {1 / units:.3g} for {units} units, but is {delta:g}; "
         "give a smaller one, or accept it with --accept-delta.",
     )
 

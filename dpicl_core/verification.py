@@ -15,6 +15,7 @@ from dpicl_core.documents import DemonstrationsDocument, PoolPart, VettingPart, 
 from dpicl_core.errors import DPICLError, ExportError
 from dpicl_core.export import guarantee_sentence
 from dpicl_core.planning import mechanism_named
+from dpicl_core.rounding import rounded_up
 from dpicl_core.sampling import Grouping, sampling_rate
 from dpicl_core.specs import MechanismSpec
 from dpicl_core.values import NeighbouringRelation, Price
@@ -77,8 +78,8 @@ def recomputed_line(verdict: Verdict) -> str:
     tight = max((price.epsilon_tight for price in verdict.prices), default=0.0)
     paper = max((price.epsilon_paper for price in verdict.prices), default=0.0)
     return (
-        f"Recomputed from the parameters in the file: epsilon {tight:.4g} by the tight accountant, {paper:.4g} by the "
-        f"paper's, at delta {verdict.document.guarantee.delta:g}."
+        f"Recomputed from the parameters in the file: epsilon {rounded_up(tight, 4)} by the tight accountant, "
+        f"{rounded_up(paper, 4)} by the paper's, at delta {verdict.document.guarantee.delta:g}."
     )
 
 

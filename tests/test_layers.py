@@ -9,7 +9,7 @@ ENGINE = Path(__file__).resolve().parent.parent / "dpicl_core"
 
 # Lowest first. A module may import modules of its own layer's package and of layers before it.
 LAYERS = (
-    ("errors",),
+    ("errors", "rounding"),
     ("specs",),
     ("sampling",),
     ("values", "files"),

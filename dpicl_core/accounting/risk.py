@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 from scipy import optimize
 
+from dpicl_core.rounding import rounded_up
 from dpicl_core.specs import require
 from dpicl_core.values import PrivacyUnit
 
@@ -92,9 +93,9 @@ def sayings(
     if math.isinf(factor):
         return (f"There is no limit on what the released texts give away about a {name}: no noise hides it.",)
     return (
-        f"The privacy loss epsilon of this run is at most {_rounded_up(loss.epsilon(delta))}: whatever is released is "
-        f"at most {_rounded_up(factor)} times as likely with this {name} as with another {name} in its place, except "
-        f"with probability {_rounded_up(delta)}.",
+        f"The privacy loss epsilon of this run is at most {rounded_up(loss.epsilon(delta))}: whatever is released is "
+        f"at most {rounded_up(factor)} times as likely with this {name} as with another {name} in its place, except "
+        f"with probability {rounded_up(delta)}.",
         f"Starting from 50:50, the best possible guess whether this {name} or another was used is right at most "
         f"{_percent(best_guess_percent(loss) / 100)} of the time on average.",
         f"Starting from 50:50, the noise keeps the belief that this {name} was used from rising above "
@@ -114,15 +115,7 @@ def _least(function: Callable[[float], float], low: float, high: float) -> float
     return float(min(values[best], refined.fun))
 
 
-def _rounded_up(value: float) -> str:
-    """Three significant digits, never below the value."""
-    if value == 0:
-        return "0"
-    unit = 10.0 ** (math.floor(math.log10(value)) - 2)
-    return f"{math.ceil(value / unit - 1e-9) * unit:.10g}"
-
-
 def _percent(share: float) -> str:
     """A share in percent, rounded up to a tenth, or to three digits below one percent."""
     percent = 100 * share
-    return f"{_rounded_up(percent)}%" if percent < 1 else f"{math.ceil(percent * 10 - 1e-9) / 10:g}%"
+    return f"{rounded_up(percent)}%" if percent < 1 else f"{math.ceil(percent * 10 - 1e-9) / 10:g}%"

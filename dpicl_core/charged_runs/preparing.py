@@ -17,7 +17,7 @@ from dpicl_core.ledger.identity import user_name
 from dpicl_core.ledger.reservations import Order, Outlook, Override, Reservation
 from dpicl_core.ledger.store import Ledger, open_ledger
 from dpicl_core.runs import PreparedRun, PrivacyRequest
-from dpicl_core.values import GenerationPlan, Price, PrivacyUnit, default_delta
+from dpicl_core.values import GenerationPlan, Price, PrivacyUnit, check_delta_rule, default_delta
 
 _ASSIGNMENT_TRIES = 20
 
@@ -30,6 +30,7 @@ class AssetChoice:
     name without its ending). cap: epsilon over all runs for ever (default 8). delta: over all runs (default: the rule
     for the file's units; ten times that under the sum). owner: who answers for it (default: the user). rule: `renyi`
     or `sum`, for good. override_reason: why rows shared with another asset are no person's text; recorded.
+    accept_delta: an asset's delta above 1/n was accepted by name.
     """
 
     name: str | None = None
@@ -38,6 +39,7 @@ class AssetChoice:
     delta: float | None = None
     rule: Rule | None = None
     override_reason: str | None = None
+    accept_delta: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,8 @@ def prepare_run(
     else:
         pays = found
         outlook = reservations.check_affordable(book, found, mark, orders)
+    if plan.mechanism.reads_private_rows:
+        check_delta_rule(pays.delta, mark.units, accepted=choice.accept_delta, whose=f"the delta of asset {pays.name}")
     return ReadyRun(
         prepared=prepared,
         ledger=book,

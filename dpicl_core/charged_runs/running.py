@@ -14,7 +14,7 @@ from dpicl_core.errors import ConfigError, DataError, DPICLError, LedgerError
 from dpicl_core.events import DemonstrationFinished, EndReason, ReleasedEvent, TokenReleased
 from dpicl_core.generation import Observer
 from dpicl_core.language_model.protocol import LanguageModel, ModelInfo
-from dpicl_core.ledger import assets, tokens
+from dpicl_core.ledger import assets, tokens, vouching
 from dpicl_core.ledger.assets import Asset
 from dpicl_core.ledger.fingerprints import fingerprint
 from dpicl_core.ledger.identity import user_name
@@ -58,6 +58,7 @@ def resume(
     """
     book = open_ledger() if ledger is None else ledger
     with book.read() as connection:
+        vouching.check_run(connection, book, run_id)
         stored = tokens.stored_run(connection, run_id)
         asset = assets.asset_named(connection, stored.asset_id)
         known = tokens.file_hash_of(connection, stored)

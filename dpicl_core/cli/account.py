@@ -14,6 +14,7 @@ from dpicl_core.cli.plan_options import (
     mechanism_from,
 )
 from dpicl_core.errors import ConfigError
+from dpicl_core.rounding import rounded_up
 from dpicl_core.sampling import Grouping, sampling_rate
 from dpicl_core.values import Price, PrivacyTarget, delta_by_rule
 
@@ -101,7 +102,8 @@ def _sentences(price: Price) -> str:
     noise = ", ".join(f"{name} {value:.4g}" for name, value in price.mechanism.noise_multipliers().items())
     effective = "none" if price.mechanism.sigma_eff is None else f"{price.mechanism.sigma_eff:.4g}"
     return (
-        f"epsilon {price.epsilon_tight:.4g} by the tight accountant, {price.epsilon_paper:.4g} by the paper's\n"
+        f"epsilon {rounded_up(price.epsilon_tight, 4)} by the tight accountant, "
+        f"{rounded_up(price.epsilon_paper, 4)} by the paper's\n"
         f"delta {price.delta:g}\n"
         f"noise multipliers: {noise} (effective for one token: {effective})\n"
         f"sampling rate {price.sampling_rate:.4g}, {price.composed_tokens} tokens composed\n"

@@ -51,6 +51,7 @@ def asset_choice_from(arguments: argparse.Namespace) -> AssetChoice:
         delta=arguments.asset_delta,
         rule=arguments.rule,
         override_reason=arguments.override_reason,
+        accept_delta=arguments.accept_delta,
     )
 
 

@@ -41,6 +41,7 @@ from dpicl_core.export import document_for
 from dpicl_core.files import check_writable
 from dpicl_core.language_model import load_model
 from dpicl_core.planning import MECHANISM_TEMPLATES, mechanism_named
+from dpicl_core.rounding import rounded_up
 from dpicl_core.runs import RunRecord, check_context
 from dpicl_core.unsigned_export import write_recorded
 from dpicl_core.values import Example, GenerationPlan, Selection
@@ -137,8 +138,8 @@ def _spending(ready: list[ReadyRun]) -> str:
     total = sum(max(price.epsilon_tight for price in each.prices) for each in ready)
     delta = sum(each.request.delta for each in ready if each.plan.mechanism.reads_private_rows)
     return (
-        f"Every mechanism spends by itself; together epsilon {total:.4g} at delta {delta:g}, all of it paid before "
-        "anything is drawn, whatever happens from here on."
+        f"Every mechanism spends by itself; together epsilon {rounded_up(total, 4)} at delta {delta:g}, all of it paid "
+        "before anything is drawn, whatever happens from here on."
     )
 
 

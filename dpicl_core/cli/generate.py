@@ -27,6 +27,7 @@ from dpicl_core.errors import ConfigError
 from dpicl_core.export import document_for
 from dpicl_core.files import check_writable
 from dpicl_core.language_model import load_model
+from dpicl_core.rounding import rounded_up
 from dpicl_core.runs import check_context
 from dpicl_core.unsigned_export import write_recorded
 from dpicl_core.values import GenerationPlan
@@ -91,8 +92,8 @@ def _spending(prepared: ReadyRun) -> str:
     tight = max(price.epsilon_tight for price in prepared.prices)
     paper = max(price.epsilon_paper for price in prepared.prices)
     return (
-        f"This run spends the privacy loss epsilon {tight:.4g} at delta {prepared.request.delta:g} "
-        f"({paper:.4g} by the paper's accountant), whatever happens from here on: "
+        f"This run spends the privacy loss epsilon {rounded_up(tight, 4)} at delta {prepared.request.delta:g} "
+        f"({rounded_up(paper, 4)} by the paper's accountant), whatever happens from here on: "
         f"{len(plan.target_labels)} demonstrations by {plan.mechanism.name}."
     )
 

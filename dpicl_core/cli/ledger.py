@@ -31,6 +31,7 @@ from dpicl_core.ledger import (
     asset_named,
     asset_reports,
     best_order,
+    check_run,
     create_asset,
     events_of,
     everything,
@@ -44,6 +45,7 @@ from dpicl_core.ledger import (
     verify_ledger,
     write_backup,
 )
+from dpicl_core.rounding import percent_left, rounded_up
 from dpicl_core.runs import RunRecord
 from dpicl_core.unsigned_export import write_recorded
 from dpicl_core.values import PrivacyUnit
@@ -162,14 +164,15 @@ def _asset_line(report: AssetReport) -> str:
     counted += "" if report.purged_at is None else f", purged {report.purged_at[:10]}"
     who = f"{asset.owner}, unit {asset.unit.value}{counted}"
     return (
-        f"{asset.name}: {100 * report.share_left:.1f}% left of epsilon {asset.epsilon:g} at delta {asset.delta:g}; "
-        f"spent epsilon {report.epsilon_spent:.3g} in {report.runs} runs ({who})"
+        f"{asset.name}: {percent_left(report.share_left)} left of epsilon {asset.epsilon:g} at delta {asset.delta:g}; "
+        f"spent epsilon {rounded_up(report.epsilon_spent)} in {report.runs} runs ({who})"
     )
 
 
 def _run_line(line: RunLine) -> str:
     return (
-        f"{line.created_at[:19]}  {line.id}  {line.asset}  {line.actor}  {line.mechanism}  epsilon {line.epsilon:.3g}  "
+        f"{line.created_at[:19]}  {line.id}  {line.asset}  {line.actor}  {line.mechanism}  "
+        f"epsilon {rounded_up(line.epsilon)}  "
         f"{line.state}  {line.tokens} tokens  exports {line.exports}  internal views {line.internal_views}"
     )
 
@@ -188,7 +191,7 @@ def _show(arguments: argparse.Namespace) -> int:
             text = [_asset_line(report), f"labels: {', '.join(asset.labels)}"]
             text += [f"  {label}: {100 * share:.1f}% left" for label, share in report.share_left_by_label.items()]
             total = total_if_fixed_in_advance(connection, asset)
-            text.append(f"if all plans had been fixed in advance: epsilon {total:.3g} at delta {asset.delta:g}")
+            text.append(f"if all plans had been fixed in advance: epsilon {rounded_up(total)} at delta {asset.delta:g}")
         else:
             text += [_run_line(line) for line in run_lines(connection) if line.id == run_id]
     for event in happened:
@@ -295,6 +298,7 @@ def _document(arguments: argparse.Namespace) -> int:
     check_writable(arguments.out)
     ledger = open_ledger()
     with ledger.read() as connection:
+        check_run(connection, ledger, arguments.run_id)
         record = stored_record(stored_run(connection, arguments.run_id))
     return _write(ledger, record, arguments.out)
 

@@ -18,8 +18,9 @@ def add_parser(commands: Any) -> None:
         "purge",
         help=help_text,
         description="End an asset for good: no run is ever charged to it again. Removed are the secret labels of its "
-        "persons, every row's link to its label, the hashes of its files and of rows under three words. One keyed hash "
-        "of every longer row stays, because without it the same table could be registered anew with a fresh cap. "
+        "persons and their hashes, every row's link to its label, the hash of each file's rows in order and those of "
+        "rows under three words. One keyed hash of every longer row and of each file's bytes stays, because without "
+        "them the same table could be registered anew with a fresh cap. "
         "Backups made before still hold all of it.",
         formatter_class=HelpFormatter,
     )

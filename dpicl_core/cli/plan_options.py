@@ -60,7 +60,7 @@ def add_setting_options(parser: argparse.ArgumentParser) -> None:
         "--schedule",
         type=numbers,
         metavar="R1,R2",
-        help="anchored: falling radii, fixed in advance from public things (default 0.35,0.10)",
+        help="anchored: falling radii, fixed in advance from public things (default 0.30,0.15)",
     )
     group.add_argument(
         "--whole-vocabulary",

@@ -80,6 +80,7 @@ class Dataset:
     columns: all column names in file order; a second column `label` is called `label#2`.
     dropped: rows of the file that are not among the examples, in file order.
     declared_labels: the public label list, empty until `declare_labels` was applied.
+    content_sha256: of the file's bytes, private as they are; empty for a table that was not read from a file.
     """
 
     name: str
@@ -95,6 +96,7 @@ class Dataset:
     dropped: tuple[DroppedRow, ...] = field(default=(), repr=False)
     notices: tuple[Notice, ...] = field(default=(), repr=False)
     declared_labels: tuple[str, ...] = field(default=(), repr=False)
+    content_sha256: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
         require(len(self.examples) == len(self.lines), "a data set needs one line number per row.")

@@ -195,8 +195,20 @@ def recurs_below(cells: Sequence[str], rows: Iterator[Row]) -> bool:
         return True
 
 
-def columns_clause(cells: Sequence[str], names: Sequence[str], open_rows: Callable[[], Iterator[Row]]) -> str:
-    """`the columns are: a, b`, or why they are not shown."""
+def columns_clause(
+    cells: Sequence[str], names: Sequence[str], wanted: Iterable[str], open_rows: Callable[[], Iterator[Row]]
+) -> str:
+    """`the columns are: a, b`, or why they are not shown: a file without a header line begins with a row.
+
+    wanted: names that were asked for. Where not one of them is there, nothing proves that the line is a header, and a
+    short row ("Anna Kowalska, positive") looks like names.
+    """
+    present = {_folded(name) for name in names}
+    if not any(_folded(name) in present for name in wanted):
+        return (
+            f"the {len(cells)} cells of the first line are not shown, because none has a name that was asked for and "
+            "they may be a row: add a header line if there is none"
+        )
     if looks_like_names(cells) and not recurs_below(cells, open_rows()):
         return f"the columns are: {', '.join(shorten(name) for name in names[:30])}"
     return (

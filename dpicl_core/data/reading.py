@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dpicl_core.data.dataset import Dataset, Delimiter, DroppedRow, DropReason, Notice
@@ -65,11 +65,16 @@ def read_dataset(
             text=text_column,
             label=label_column,
             person=person_column,
-            shown=lambda: columns_clause(table.cells, table.names, lambda: table.open_rows(frozenset())),
+            shown=lambda: columns_clause(
+                table.cells,
+                table.names,
+                filter(None, (text_column or "text", label_column or "label", person_column)),
+                lambda: table.open_rows(frozenset()),
+            ),
         )
         found = _collect(table, columns, progress)
         default_name = "upload" if isinstance(source, bytes) else Path(source).name
-        dataset = _assemble(table, columns, found, name or default_name)
+        dataset = replace(_assemble(table, columns, found, name or default_name), content_sha256=opened.sha256())
     if progress is not None:
         progress(1.0)
     return dataset

@@ -28,7 +28,7 @@ _CELLS = Delimiter("", "workbook cells")
 _MAX_ROWS = 1_048_576
 _MAX_PARTS = 10_000
 _CHUNK_BYTES = 1 << 20
-_PLACE = re.compile(rb'<(?:\w+:)?(?:row|c)\s(?:[^>]*?\s)?r="([A-Z]{0,3})(\d{1,7})"')
+_PLACE = re.compile(rb'<(?:\w+:)?(?:row|c)\s(?:[^>]*?\s)?r\s*=\s*["\']([A-Z]{0,3})(\d{1,7})["\']')
 _SMALL_PART_BYTES = 10 * 1024 * 1024
 _MAX_RATIO = 200
 _PLAIN_FORMATS = ("General", "@", "0")
@@ -155,7 +155,8 @@ def _text(cell: Any, place: str) -> str:
         return "TRUE" if value else "FALSE"
     if kind == "n" and isinstance(value, int | float):
         plain = _plain_number(value)
-        if plain is not None and cell.number_format in _PLAIN_FORMATS:
+        whole = plain is not None and plain.lstrip("-").isdigit()
+        if plain is not None and cell.number_format in _PLAIN_FORMATS and (whole or cell.number_format != "0"):
             return plain
         raise DataError(
             f"{place} shows a formatted number; change the column to plain text so that it is read as seen."
@@ -211,17 +212,19 @@ def _check_part(opened: IO[bytes], name: str) -> None:
     """
     before = b""
     reached = (0, 0)
+    is_sheet = False
     while chunk := opened.read(_CHUNK_BYTES):
         data = before + chunk
-        if not before and b"<!DOCTYPE" in data[:4096]:
-            raise DataError(_BROKEN)
+        if b"\x00" in chunk or (not before and b"<!DOCTYPE" in data[:4096]):
+            raise DataError(_BROKEN)  # NUL: UTF-16, in which no tag would be found below
         if name.endswith("sharedStrings.xml") and b"x005F_" in data:
             raise DataError(
                 'the workbook holds escaped text ("_x005F_") that is not read for certain; export it as CSV.'
             )
         # the last tag may go on in the next chunk
         end = max(data.rfind(b"<"), 0)
-        if "worksheets/" in name:
+        is_sheet = is_sheet or b"sheetData" in data  # wherever the archive keeps it
+        if is_sheet:
             reached = _place_reached(data[:end], reached)
         before = data[end:] or b" "
 

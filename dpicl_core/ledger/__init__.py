@@ -19,7 +19,7 @@ from dpicl_core.ledger.ended import EndedRun, ended_runs
 from dpicl_core.ledger.filters import best_order, epsilon_of_divergence, renyi_budget
 from dpicl_core.ledger.fingerprints import Fingerprint, fingerprint
 from dpicl_core.ledger.identity import home_folder, user_name
-from dpicl_core.ledger.matching import Meeting, asset_for, meetings, tie_file
+from dpicl_core.ledger.matching import Meeting, asset_for, meetings, share_anything, tie_file
 from dpicl_core.ledger.purge import PurgeFacts, purge_asset
 from dpicl_core.ledger.reports import (
     AssetReport,
@@ -46,6 +46,7 @@ from dpicl_core.ledger.tokens import (
     stored_run,
 )
 from dpicl_core.ledger.verification import LedgerVerdict, verify_ledger
+from dpicl_core.ledger.vouching import check_run
 
 __all__ = [
     "DEFAULT_CAP_EPSILON",
@@ -80,6 +81,7 @@ __all__ = [
     "asset_report",
     "asset_reports",
     "best_order",
+    "check_run",
     "close_partial",
     "cost_parts",
     "create_asset",
@@ -98,6 +100,7 @@ __all__ = [
     "reserve",
     "restore_backup",
     "run_lines",
+    "share_anything",
     "smaller_plans",
     "standing",
     "stored_run",

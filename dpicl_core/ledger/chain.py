@@ -129,14 +129,21 @@ def _checked_head(connection: Connection, ledger: Ledger) -> Mapping[str, Any]:
 
 
 def events_of(
-    connection: Connection, *, run_id: str | None = None, asset_id: str | None = None, without: Sequence[str] = ()
+    connection: Connection,
+    *,
+    run_id: str | None = None,
+    asset_id: str | None = None,
+    without: Sequence[str] = (),
+    kind: str | None = None,
 ) -> list[Event]:
-    """Events in order, of one run or of one asset where given. without: kinds to leave out."""
+    """Events in order, of one run, of one asset or of one kind where given. without: kinds to leave out."""
     query = sa.select(schema.events).order_by(schema.events.c.seq)
     if run_id is not None:
         query = query.where(schema.events.c.run_id == run_id)
     if asset_id is not None:
         query = query.where(schema.events.c.asset_id == asset_id)
+    if kind is not None:
+        query = query.where(schema.events.c.kind == kind)
     if without:
         query = query.where(schema.events.c.kind.not_in(list(without)))
     return [

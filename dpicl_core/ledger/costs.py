@@ -31,6 +31,11 @@ class CostPart:
         """In the currency of the asset's budget."""
         return self.epsilon if self.divergence is None else self.divergence
 
+    @property
+    def pays(self) -> bool:
+        """Whether it takes anything: a part of epsilon 0 still takes its delta where deltas are added up."""
+        return self.cost > 0 or self.delta > 0
+
 
 def price_charges(prices: Iterable[Price]) -> list[Charge]:
     """The charge of every pool."""
@@ -112,15 +117,22 @@ class Standing:
         """What the label's units may still pay, at least 0."""
         return max(self.asset.budget - self.spent(label), 0.0)
 
+    def delta_spent(self, label: str) -> float:
+        """What the plain sum has added to delta; 0 under the Renyi filter, which fixes delta."""
+        return 0.0 if self.asset.rule == "renyi" else math.fsum(_deltas(self, label))
+
     def delta_left(self, label: str) -> float:
-        """What the plain sum may still add to delta; without bound under the Renyi filter, which fixes delta."""
-        if self.asset.rule == "renyi":
-            return math.inf
-        return max(self.asset.delta - math.fsum(part.delta for part in self.paid if part.label in (None, label)), 0.0)
+        """What the plain sum may still add to delta; without bound under the Renyi filter."""
+        return math.inf if self.asset.rule == "renyi" else max(self.asset.delta - self.delta_spent(label), 0.0)
+
+    def share_left(self, label: str) -> float:
+        """Of the budget, for the label's units, from 0 to 1: of epsilon or of delta, whichever has less left."""
+        shares = (self.spent(label) / self.asset.budget, self.delta_spent(label) / self.asset.delta)
+        return max(1 - max(shares), 0.0)
 
     def with_parts(self, parts: Iterable[CostPart]) -> Standing:
         """The standing once these parts are paid as well."""
-        asked = (Paid(part.label, part.cost, part.delta) for part in parts if part.cost > 0)
+        asked = (Paid(part.label, part.cost, part.delta) for part in parts if part.pays)
         return replace(self, paid=(*self.paid, *asked))
 
     @property
@@ -131,7 +143,7 @@ class Standing:
     @property
     def share_spent(self) -> float:
         """Of the budget, by the label that has spent most; from 0 to 1."""
-        return self.worst_spent / self.asset.budget
+        return max(1 - self.share_left(label) for label in self.labels())
 
     @property
     def epsilon_spent(self) -> float:
@@ -148,7 +160,7 @@ def labels_over(standing: Standing, parts: Sequence[CostPart]) -> list[str]:
     return [
         label
         for label in together.labels()
-        if any(part.label in (None, label) for part in parts if part.cost > 0)
+        if any(part.label in (None, label) for part in parts if part.pays)
         and not (
             filters.fits(together.costs(label), asset.budget)
             and (asset.rule == "renyi" or filters.fits(_deltas(together, label), asset.delta * (1 + 1e-12)))

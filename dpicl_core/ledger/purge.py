@@ -1,9 +1,10 @@
 """Ending an asset for good and removing what the ledger holds of its rows and persons.
 
-What goes: the secret labels of its persons, the link between rows and labels, the hash of every file, and the hashes of
-short rows, which are the easiest to guess. What stays: one keyed hash of every longer row, so that the same table is
-recognised and refused. Without it the table could be registered anew with a fresh cap, and no total would be true any
-more. Spending, plans and released texts stay as well: they are public or released.
+What goes: the secret labels of its persons and their hashes, the link between rows and labels, the hash of every file's
+rows in order, and the hashes of short rows, which are the easiest to guess. What stays: one keyed hash of every longer
+row and of the bytes of every file, so that the same table is recognised and refused. Without them the table could be
+registered anew with a fresh cap, and no total would be true any more. Spending, plans and released texts stay as well:
+they are public or released.
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ from sqlalchemy.exc import SQLAlchemyError
 from dpicl_core.errors import BudgetError, LedgerError
 from dpicl_core.ledger import chain, schema
 from dpicl_core.ledger.assets import Asset
-from dpicl_core.ledger.fingerprints import Weight
+from dpicl_core.ledger.fingerprints import ROW_WEIGHTS, Weight
 from dpicl_core.ledger.store import Ledger
 from dpicl_core.specs import require
 
 EVENT = "asset-purged"
+_STAY = (*ROW_WEIGHTS, Weight.THE_FILE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +42,9 @@ class PurgeFacts:
         """For the person who asked."""
         return (
             f"removed: the secret labels of {self.persons_removed} persons, the hashes of {self.rows_removed} short "
-            f"rows, every row's link to its label and the hashes of {self.files} files. One keyed hash stays for each "
-            f"of {self.rows_kept} longer rows, so that the same table is recognised and refused."
+            f"rows, every row's link to its label and the hashes of the rows of {self.files} files in order. One keyed "
+            f"hash stays for each of {self.rows_kept} longer rows and for each file as a whole, so that the same table "
+            "is recognised and refused."
         )
 
 
@@ -128,7 +131,7 @@ def _thin_rows(connection: Connection, asset: Asset) -> tuple[list[chain.Fact], 
     before = [dict(row) for row in connection.execute(sa.select(schema.rows).where(this)).mappings()]
     kept: dict[str, dict[str, Any]] = {}
     for row in before:
-        if row["weight"] > int(Weight.NOTHING):
+        if row["weight"] in _STAY:
             kept.setdefault(row["row_hash"], {**row, "pair_hash": row["row_hash"]})
     connection.execute(schema.rows.delete().where(this))
     if kept:
@@ -140,8 +143,8 @@ def _thin_rows(connection: Connection, asset: Asset) -> tuple[list[chain.Fact], 
         chain.Fact("asset_rows", file_id, chain.group_digest(groups[file_id]) if file_id in groups else chain.REMOVED)
         for file_id in dict.fromkeys(str(row["file_id"]) for row in before)
     ]
-    short = {row["row_hash"] for row in before} - set(kept)
-    return facts, len(short), len(kept)
+    short = {row["row_hash"] for row in before if row["weight"] == int(Weight.NOTHING)}
+    return facts, len(short), sum(row["weight"] in ROW_WEIGHTS for row in kept.values())
 
 
 def _forget_files(connection: Connection, asset: Asset) -> list[chain.Fact]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -14,7 +14,7 @@ from sqlalchemy.engine import Connection
 from dpicl_core.accounting import Charge, compose_charges
 from dpicl_core.ledger import chain, plans, schema
 from dpicl_core.ledger.assets import Asset, all_assets
-from dpicl_core.ledger.costs import Standing
+from dpicl_core.ledger.costs import Paid, Standing
 from dpicl_core.ledger.purge import purged_when
 from dpicl_core.ledger.reservations import standing
 from dpicl_core.ledger.store import Ledger
@@ -75,7 +75,7 @@ def asset_report(connection: Connection, asset: Asset) -> AssetReport:
         .all()
     )
     purged = purged_when(connection, asset)
-    by_label = {label: position.left(label) / asset.budget for label in position.labels()}
+    by_label = {label: position.share_left(label) for label in position.labels()}
     return AssetReport(
         asset=asset,
         share_left=min(by_label.values()),
@@ -154,20 +154,23 @@ def merged(charges: Sequence[Charge]) -> list[Charge]:
     return [Charge(spec, rate, count) for (spec, rate), count in tokens.items()]
 
 
-def what_if(before: Standing, costs: Sequence[tuple[str | None, float]]) -> float:
-    """Share of the budget that these parts would leave, by the label that then has least; below 0 over the cap."""
-    asset = before.asset
+def what_if(before: Standing, paid: Sequence[Paid]) -> float:
+    """Share of the budget, of epsilon or of delta, that these parts would leave, by the label that then has least.
+
+    Below 0 over the cap.
+    """
+    asset, after = before.asset, replace(before, paid=(*before.paid, *paid))
     return min(
-        1 - (before.spent(label) + sum(cost for payer, cost in costs if payer in (None, label))) / asset.budget
-        for label in before.labels()
+        1 - max(after.spent(label) / asset.budget, after.delta_spent(label) / asset.delta) for label in before.labels()
     )
 
 
 def what_if_again(connection: Connection, asset: Asset, run_id: str) -> float:
     """what_if for one more run that costs what this one did."""
-    cost = schema.charges.c.epsilon if asset.order is None else schema.charges.c.divergence
-    query = sa.select(schema.charges.c.label, cost).where(schema.charges.c.run_id == run_id)
-    return what_if(standing(connection, asset), [(label, paid) for label, paid in connection.execute(query)])
+    charge = schema.charges.c
+    cost = charge.epsilon if asset.order is None else charge.divergence
+    query = sa.select(charge.label, cost, charge.delta).where(charge.run_id == run_id)
+    return what_if(standing(connection, asset), [Paid(*part) for part in connection.execute(query)])
 
 
 def everything(ledger: Ledger) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from sqlalchemy.engine import Connection
 
 from dpicl_core.errors import BudgetError
 from dpicl_core.language_model.protocol import ModelInfo
-from dpicl_core.ledger import chain, matching, plans, schema
+from dpicl_core.ledger import chain, matching, plans, schema, vouching
 from dpicl_core.ledger.assets import Asset
 from dpicl_core.ledger.costs import CostPart, Paid, Standing, cost_parts, for_every_label, labels_over
 from dpicl_core.ledger.fingerprints import Fingerprint
@@ -108,6 +108,7 @@ def reserve(
     priced = [cost_parts(asset, order.plan, order.prices) for order in orders]
     with _told_outside(orders), ledger.write() as connection:
         chain.check_not_older(connection, ledger)
+        vouching.check_spending(connection, ledger, asset)
         check_not_purged(connection, asset)
         _check_not_paid(connection, orders)
         _check_still_bound(connection, asset, mark, override)
@@ -178,7 +179,8 @@ def _why_all_pay(connection: Connection, asset: Asset, mark: Fingerprint, orders
     if strange:
         return f"label {strange[0]} is not on the asset's list"
     moved = matching.relabelled_rows(connection, asset, mark)
-    return f"{moved} rows carry another label than when the asset was first charged" if moved else None
+    # how many is a private count, and this sentence is kept
+    return "some rows may belong to another label than when the asset was first charged" if moved else None
 
 
 class _OverTheCap(Exception):

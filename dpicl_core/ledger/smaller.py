@@ -114,6 +114,9 @@ def smaller_plans(
         if same_charges or not calibrated or epsilon is not None:
             found.append(SmallerPlan(setting, count, epsilon))
 
+    payers = [(part, label) for part in parts for label in before.labels() if part.label in (None, label)]
+    if any(before.delta_left(label) < part.delta for part, label in payers):
+        return []  # no plan fits at this delta
     shots = _largest(lambda count: fits(_with_shots(asset, plan, parts, count)), len(plan.target_labels) - 1)
     if shots:
         offer("shots", shots, _with_shots(asset, plan, parts, shots))

@@ -13,7 +13,7 @@ from sqlalchemy.engine import Connection
 from dpicl_core.errors import ConfigError, LedgerError
 from dpicl_core.events import TokenReleased
 from dpicl_core.language_model.protocol import ModelInfo
-from dpicl_core.ledger import chain, plans, schema
+from dpicl_core.ledger import chain, plans, schema, vouching
 from dpicl_core.ledger.reservations import request_from_text
 from dpicl_core.ledger.store import Ledger
 from dpicl_core.ledger.verification import token_key
@@ -115,6 +115,7 @@ def start(ledger: Ledger, run_id: str, *, actor: str) -> tuple[str, StoredRun]:
     """
     attempt = secrets.token_hex(16)
     with ledger.write() as connection:
+        vouching.check_run(connection, ledger, run_id)
         run = stored_run(connection, run_id)
         if run.state not in OPEN_STATES:
             raise LedgerError(f"run {run_id} has ended ({run.state}), so it cannot go on; make a new one.")

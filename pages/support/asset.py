@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import TypeVar
 
 import streamlit as st
@@ -13,6 +14,7 @@ from dpicl_core.errors import DPICLError
 from dpicl_core.jobs import Offer, Whereabouts, offer_for, whereabouts
 from dpicl_core.ledger import DEFAULT_CAP_EPSILON, Asset, Standing, all_assets, standing
 from dpicl_core.ledger.purge import purged_when
+from dpicl_core.rounding import percent_left
 from dpicl_core.runs import PrivacyRequest
 from pages.support import keep
 from pages.support.choices import Choices
@@ -63,6 +65,10 @@ def offer(choices: Choices) -> Offer | None:
 
 def choice() -> AssetChoice:
     """What the fields of the budget say; the engine's defaults where they say nothing."""
+    return replace(_choice(), accept_delta=bool(keep.value("plan_accept_delta", False)))
+
+
+def _choice() -> AssetChoice:
     found = where()
     if found is None or found.known is None:
         return AssetChoice()
@@ -120,7 +126,7 @@ def left_line() -> str:
 
 def left_percent(share: float) -> str:
     """A share that is left, rounded down, so that no one plans with more than there is."""
-    return f"{max(share, 0.0) * 1000 // 1 / 10:g}%"
+    return percent_left(share)
 
 
 def asked(name: str, key: Hashable, question: Callable[[], Answer]) -> Future[Answer]:

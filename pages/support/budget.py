@@ -45,7 +45,7 @@ def budget_of_table() -> None:
 
 def rule_words(asset: Asset) -> str:
     """How the runs of an asset add up."""
-    return "plain sum" if asset.order is None else f"Renyi filter at order {asset.order:g}"
+    return "plain sum of epsilons and of deltas" if asset.order is None else f"Renyi filter at order {asset.order:g}"
 
 
 def _standing(asset: Asset) -> None:
@@ -106,8 +106,8 @@ def _new_asset() -> None:
 def _exception(*, must_choose: bool) -> None:
     if must_choose:
         plain(
-            "This table shares rows with more than one data asset, so it is not clear whose budget it spends. Split "
-            "the table so that each part meets one asset. Or, where the shared rows are no person's text, a named "
+            "This table shares rows or persons with more than one data asset, so it is not clear whose budget it "
+            "spends. Split the table so that each part meets one asset. Or, where the shared rows are no person's text, a named "
             "person may decide:"
         )
     elif not st.checkbox(

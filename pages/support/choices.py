@@ -61,14 +61,14 @@ def mechanism_of(name: str | None = None) -> MechanismSpec:
 
 
 def numbers_of(text: str | None, default: tuple[float, ...]) -> tuple[float, ...]:
-    """Numbers of a text such as `0.35, 0.10`; the default where it is blank. Raises ConfigError."""
+    """Numbers of a text such as `0.30, 0.15`; the default where it is blank. Raises ConfigError."""
     if not text or not text.strip():
         return default
     try:
         return tuple(float(part) for part in text.replace(";", ",").split(",") if part.strip())
     except ValueError:
         raise ConfigError(
-            "numbers must be written as 0.35, 0.10 (a point in each, commas between); correct them."
+            "numbers must be written as 0.30, 0.15 (a point in each, commas between); correct them."
         ) from None
 
 

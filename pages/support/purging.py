@@ -17,12 +17,13 @@ _DONE = "purge_done"
 WHAT_IT_DOES = """
 **It ends the asset for good.** No run is ever charged to it again, and its rows get no other budget.
 
-**Removed:** the secret label of every person, every row's link to its label, the hashes of its files, and the hashes of
-rows under three words, which are the easiest to guess. The table in this session's memory goes too.
+**Removed:** the secret label and the hash of every person, every row's link to its label, the hash of each file's rows
+in order, and the hashes of rows under three words, which are the easiest to guess. The table in this session's memory
+goes too.
 
-**It stays:** one keyed hash of every longer row. It says nothing without the ledger's secret. Without it the same table
-could be registered anew with a fresh cap, and no total would be true any more. Spending, plans and released texts stay
-as well; they are public or released.
+**It stays:** one keyed hash of every longer row and of each file's bytes. They say nothing without the ledger's
+secret. Without them the same table could be registered anew with a fresh cap, and no total would be true any more.
+Spending, plans and released texts stay as well; they are public or released.
 
 **Not reached from here:** the table itself, backups made before, and other browser sessions, which let go of their
 table when they are closed or after their retention time. If even the hashes must go, every file of the ledger and its

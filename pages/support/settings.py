@@ -62,7 +62,7 @@ def advanced(state: Studio) -> None:
         elif mechanism == "anchored":
             st.text_input(
                 "Schedule: radii that fall, fixed in advance from public things",
-                key=keep.ready("plan_schedule", "0.35, 0.10"),
+                key=keep.ready("plan_schedule", "0.30, 0.15"),
             )
         keep.note(
             "plan_subsets",

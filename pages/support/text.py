@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import html
-import math
 import re
 
 import streamlit as st
 
+from dpicl_core.rounding import rounded_up
 from pages.support.words import OPTIONS
 
 SHOWN_CHARACTERS = 4000
@@ -65,7 +65,4 @@ def number(value: float) -> str:
 
 def loss(epsilon: float) -> str:
     """A privacy loss to three significant digits, rounded up, so that no screen shows less than was spent."""
-    if epsilon <= 0:
-        return "0"
-    unit = 10.0 ** (math.floor(math.log10(epsilon)) - 2)
-    return f"{math.ceil(round(epsilon / unit, 6)) * unit:.3g}"
+    return rounded_up(epsilon)

@@ -72,7 +72,10 @@ def _labels(state: Studio) -> None:
         key="label_table",
         alt=f"Table of {unit} per label",
     )
-    st.caption(f"Label counts are public: the promise replaces a {unit[:-1]} by another with the same label.")
+    st.caption(
+        f"Label counts are public: the promise replaces a {unit[:-1]} by another with the same "
+        f"{'labels' if unit == 'persons' else 'label'}."
+    )
 
 
 def _lengths_and_duplicates(profile: Profile) -> None:

@@ -78,7 +78,7 @@ def test_a_rehearsal_answers_with_forecasts_and_a_picture_of_every_token_through
     assert [name for name, _ in tokens[0].views] == list(NAMES)
     by_name = dict(tokens[0].views)
     assert by_name["anchored"].points.shape == (ANIMALS.subsets, 2)
-    assert by_name["anchored"].radius == 0.10
+    assert by_name["anchored"].radius == 0.15
     assert len(by_name["anchored"].means) == 2
     assert len(by_name["tang-noisy-max"].means) == 0
     assert tokens[0].text
@@ -177,7 +177,7 @@ def found():
     proposed = tuple(
         Forecast("anchored", e, 1.0, s, s, None) for e, s in zip((1.0, 4.0), shares(0.7, 0.85), strict=True)
     )
-    return Rehearsal(96, 8, 4.0, forecasts, (0.35, 0.10), (0.2, 0.1), proposed, Interval(0.75, 0.6, 0.9))
+    return Rehearsal(96, 8, 4.0, forecasts, (0.30, 0.15), (0.2, 0.1), proposed, Interval(0.75, 0.6, 0.9))
 
 
 def test_the_chart_has_a_line_with_intervals_for_each_mechanism_and_a_band_for_the_public_prompt(found):
@@ -197,7 +197,7 @@ def test_the_chart_has_a_line_with_intervals_for_each_mechanism_and_a_band_for_t
 
 
 def test_no_line_is_drawn_twice_where_the_plans_own_schedule_is_the_proposed_one(found):
-    figure = agreement_figure(replace(found, proposed_schedule=(0.35, 0.10)), 4.0)
+    figure = agreement_figure(replace(found, proposed_schedule=(0.30, 0.15)), 4.0)
     assert PROPOSED not in [trace.name for trace in figure.data]
 
 

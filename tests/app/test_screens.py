@@ -102,7 +102,7 @@ def test_a_refused_file_is_told_with_its_line_and_without_its_text(app):
 
 def test_the_columns_of_a_table_with_other_headings_are_chosen_from_a_list(app):
     upload(app, own_table().replace("text", "Message", 1).replace("label", "Kind", 1))
-    assert "the columns are" in words(app)
+    assert "the 2 cells of the first line are not shown" in words(app)
     assert 'choose the columns under "Columns and unit", above' in words(app)
     assert app.selectbox(key="data_text_column").options == ["(found by its name)", "Kind", "Message"]
     app.selectbox(key="data_text_column").set_value("Message").run()

@@ -1,11 +1,12 @@
-"""Pictures of the screens behind a run, to be looked at: python -m tests.browser.screenshots FOLDER [toy].
+"""Pictures of all screens, to be looked at: python -m tests.browser.screenshots FOLDER [toy] [front].
 
-Compare, vet, ledger, verify, evaluate and the rehearsal, at both widths and in both themes, with the default model or
-with the toy one. The screens up to the run come from tests/browser/test_looks.py with DPICL_SCREENSHOTS=FOLDER.
+At both widths and in both themes, with the default model or with the toy one. front: only the screens up to a run that
+is on, which are those of README and user guide.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 import time
@@ -13,7 +14,20 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-from tests.browser.support import launched, opened, press, served, set_number, settled, to_plan, unfold, use_sample
+from tests.browser.support import (
+    button,
+    launched,
+    opened,
+    press,
+    served,
+    set_number,
+    settled,
+    start,
+    to_generate,
+    to_plan,
+    unfold,
+    use_sample,
+)
 from tests.browser.test_evaluation import MEASURES, set_small
 from tests.browser.test_vetting import WHY, decide, taken, type_into
 
@@ -37,6 +51,23 @@ def take(page: Page, folder: Path, name: str) -> None:
         page.screenshot(path=str(folder / f"{name}-{size}-whole.png"))
     page.set_viewport_size({"width": 1280, "height": 800})
     settled(page)
+
+
+def front(page: Page, folder: Path) -> None:
+    """From the empty Data screen to a run that is on, as the sample's plan stands."""
+    button(page, "Use the sample table").wait_for()
+    take(page, folder, "data-empty")
+    use_sample(page)
+    take(page, folder, "data")
+    to_plan(page)
+    take(page, folder, "plan")
+    to_generate(page)
+    take(page, folder, "confirm")
+    start(page)
+    page.locator(".st-key-run_status", has_text=re.compile(r"(1[6-9]|[2-9]\d) of at most")).wait_for(timeout=LONG)
+    take(page, folder, "generate")
+    button(page, "Download the JSON").wait_for(timeout=LONG)
+    take(page, folder, "generated")
 
 
 def screens(page: Page, folder: Path, scratch: Path) -> None:
@@ -92,7 +123,7 @@ def screens(page: Page, folder: Path, scratch: Path) -> None:
     take(page, folder, "evaluate")
 
 
-def main(folder: Path, loader: str | None) -> None:
+def main(folder: Path, loader: str | None, *, only_front: bool) -> None:
     """Serve the app, walk, and say what a console or a foreign address had to say."""
     folder.mkdir(parents=True, exist_ok=True)
     with (
@@ -100,10 +131,17 @@ def main(folder: Path, loader: str | None) -> None:
         served(Path(scratch), loader) as server,
         sync_playwright() as playwright,
     ):
-        page = opened(launched(playwright), server.url)
-        screens(page, folder, Path(scratch))
-        sys.stdout.write(f"console errors: {page.errors}; other addresses: {page.outside}\n")
+        chromium = launched(playwright)
+        first = opened(chromium, server.url)
+        front(first, folder)
+        pages = [first]
+        if not only_front:
+            pages.append(opened(chromium, server.url))
+            screens(pages[-1], folder, Path(scratch))
+        for page in pages:
+            sys.stdout.write(f"console errors: {page.errors}; other addresses: {page.outside}\n")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else None)
+    words = sys.argv[2:]
+    main(Path(sys.argv[1]), "slow" if "toy" in words else None, only_front="front" in words)

@@ -38,9 +38,9 @@ def test_text_and_label_are_found_by_name(header, text, label):
 
 
 def test_columns_are_asked_for_and_listed_when_the_header_looks_like_names():
-    message = refusal("topic,body,day\na,b,c\n")
-    assert "text or label" in message
-    assert "topic, body, day" in message
+    message = refusal("label,body,day\na,b,c\n")
+    assert "no column is called text" in message
+    assert "label, body, day" in message
     assert "there is no text column called words" in refusal("topic,body\na,b\n", text_column="words")
 
 
@@ -56,11 +56,21 @@ def test_columns_are_asked_for_and_listed_when_the_header_looks_like_names():
 )
 def test_a_first_line_that_may_be_data_is_not_shown(header):
     message = refusal(f"{header}\nSports,other words\nSports,{SECRET}@mail.org\n")
-    assert "look like data" in message
+    assert "not shown" in message
+
+
+def test_a_first_line_that_may_be_data_is_not_shown_where_one_name_happens_to_fit():
+    assert "look like data" in refusal(f"label,{SECRET} wrote this,x\nlabel,other words,y\n")
+
+
+def test_names_that_nobody_asked_for_are_not_shown_because_a_short_row_looks_like_them():
+    message = refusal(f"Anna {SECRET},HIV positive\nBob Smith,HIV negative\n")
+    assert "text or label" in message
+    assert "the 2 cells of the first line are not shown" in message
 
 
 def test_columns_are_not_shown_when_the_rows_below_cannot_be_read():
-    assert "look like data" in refusal(f"Name,{SECRET}\na,b,c\n")
+    assert "look like data" in refusal(f"label,{SECRET},x\na,b,c,d\n")
 
 
 def test_a_first_line_that_is_data_is_refused_or_warned_of():
@@ -114,6 +124,6 @@ def test_a_name_in_another_case_is_found_only_when_one_fits():
 
 
 def test_long_names_are_cut_in_messages():
-    message = refusal(f"{'q' * 39},{'w' * 40},day\na,b,c\n", text_column="m" * 500)
+    message = refusal(f"label,{'w' * 40},day\na,b,c\n", text_column="m" * 500)
     assert "m" * 41 not in message
     assert "w" * 40 in message

@@ -182,6 +182,8 @@ def test_sheets_without_a_table_are_refused(table):
 
 def test_a_header_that_is_data_is_not_shown():
     message = refusal(workbook(("S", [("Sports", f"They won {SECRET}."), ("Sports", "x")])))
+    assert "not shown" in message
+    message = refusal(workbook(("S", [("label", f"They won {SECRET}.", "x"), ("label", "x", "y")])))
     assert "look like data" in message
 
 

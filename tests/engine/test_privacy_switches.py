@@ -41,6 +41,17 @@ def test_when_labels_may_change_only_declared_bounds_enter_the_price():
     assert [price.sampling_rate for price in first] == [8 / 40, 8 / 50]
 
 
+def test_when_labels_may_change_no_private_count_is_told_even_where_nothing_is_read_or_all_is_refused():
+    bounds = {"cat": 40, "dog": 50}
+    plan = plan_for(ANIMALS, "public-only", shots=2, label_bounds=bounds)
+    record = run(prepare_run(table(), plan, PrivacyRequest(None, 1e-3)), ToyModel())
+    assert [(price.label, price.pool_units) for price in record.prices] == [("cat", 40), ("dog", 50)]
+    plan = plan_for(ANIMALS, "anchored", shots=2, label_bounds=bounds)
+    with pytest.raises(DataError, match="declared lower bound of 40") as refused:
+        prepare_run(table(rows=10), plan, PrivacyRequest(3.0, 1e-3))
+    assert " 5 " not in str(refused.value)
+
+
 def test_a_label_change_costs_more_than_a_replacement_within_the_label():
     fixed = plan_for(ANIMALS, "tang-gaussian", shots=2)
     changing = plan_for(ANIMALS, "tang-gaussian", shots=2, label_bounds={"cat": 60, "dog": 60})

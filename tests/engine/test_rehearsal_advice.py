@@ -22,7 +22,7 @@ def around(mean, width=WIDTH):
     return Interval(mean, max(0.0, mean - width), min(1.0, mean + width))
 
 
-def rehearsal(shares, *, public=0.5, steps=96, at=1.0, own=(0.35, 0.10), proposed=(0.35, 0.10), new=0.8, width=WIDTH):
+def rehearsal(shares, *, public=0.5, steps=96, at=1.0, own=(0.30, 0.15), proposed=(0.30, 0.15), new=0.8, width=WIDTH):
     """shares: by mechanism, at epsilon 1, 2 and 4."""
     forecasts = tuple(
         Forecast(name, epsilon, 1.0, around(mean, width), around(mean), None)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from dpicl_core.charged_runs import AssetChoice, pay, prepare_run
+from dpicl_core.data import declare_labels, read_dataset
 from dpicl_core.errors import BudgetError, ConfigError
 from dpicl_core.language_model import ToyModel
 from dpicl_core.ledger import asset_reports, events_of, fingerprint, meetings
 from dpicl_core.ledger.fingerprints import Weight, normalised, weight_of
 from dpicl_core.runs import request_for
-from dpicl_core.values import Example
+from dpicl_core.values import Example, PrivacyUnit
 from tests.support.ledgers import long_rows, order_of, table
 
 MODEL = ToyModel().info
@@ -75,7 +76,7 @@ def test_a_file_that_meets_two_assets_is_refused_until_a_named_person_decides(le
     charge(ledger, table(name="first.csv"))
     charge(ledger, table(long_rows(60, "water"), name="second.csv"))
     both = table([*long_rows()[:30], *long_rows(60, "water")[30:]], name="both.csv")
-    with pytest.raises(BudgetError, match=r"shares rows with 2 assets .*--override-reason"):
+    with pytest.raises(BudgetError, match=r"shares rows or persons with 2 assets .*--override-reason"):
         ready(ledger, both)
     with pytest.raises(BudgetError, match="--override-reason"):
         ready(ledger, both, name="first")
@@ -112,6 +113,67 @@ def test_a_new_version_stays_with_its_asset_and_a_wholly_new_one_joins_by_name(l
     with ledger.read() as connection:
         (report,) = asset_reports(connection)
     assert (report.files, report.runs, report.rows) == (4, 4, 60)
+
+
+def read(rows, header="text,label", **columns):
+    """Rows of a CSV file through the reader, with the declared labels."""
+    content = "\n".join([header, *(",".join(row) for row in rows)]).encode()
+    return declare_labels(read_dataset(content, name="file.csv", **columns), ("cat", "dog"))
+
+
+def test_the_very_file_is_known_however_short_its_rows_are_and_whichever_columns_are_read(ledger):
+    rows = [(f"red {i}", ("cat", "dog")[i % 2], f"blue {i}") for i in range(60)]
+    first = read(rows, "text,label,answer")
+    assert charge(ledger, first) == "file"
+    assert charge(ledger, first) == "file"
+    assert charge(ledger, read(rows, "text,label,answer", text_column="answer")) == "file"
+    saved_again = read([*rows, ("red 60", "cat", "blue 60")], "text,label,answer")
+    assert charge(ledger, saved_again) == "file-2"  # rows of two words prove nothing, as docs/ledger.md says
+
+
+def persons_of(who, word, count=60):
+    return table(long_rows(count, word), persons=[f"{who} {i % 30}" for i in range(count)], name=f"{word}.csv")
+
+
+def by_person(ledger, dataset, **choice):
+    plan = order_of(shots=1, tokens=2, min_tokens=1, unit=PrivacyUnit.PERSON, subsets=4, per_subset=1).plan
+    request = request_for(dataset, 0.5)
+    return prepare_run(dataset, plan, request, ledger=ledger, asset=AssetChoice(**choice), actor="Ada")
+
+
+def test_the_next_extract_of_the_same_persons_spends_the_same_budget(ledger):
+    pay(by_person(ledger, persons_of("ward", "food")), MODEL)
+    assert by_person(ledger, persons_of("WARD ", "water")).asset.name == "food"
+    assert by_person(ledger, persons_of("clinic", "rice")).is_new
+    few = table(
+        long_rows(60, "bread"), persons=[f"ward {i}" if i < 2 else f"guest {i % 30}" for i in range(60)], name="few.csv"
+    )
+    assert by_person(ledger, few).is_new
+    with pytest.raises(BudgetError, match=r"food: 30 persons.* charged there, not to fresh"):
+        by_person(ledger, persons_of("ward", "water"), name="fresh")
+
+
+def test_rows_that_are_known_under_another_name_of_their_person_are_paid_by_every_label(ledger):
+    pay(by_person(ledger, persons_of("ward", "food")), MODEL)
+    assert by_person(ledger, persons_of("ward", "food")).outlook.paid_by_all is None
+    assert by_person(ledger, persons_of("id", "food")).outlook.paid_by_all is not None
+
+
+def test_a_text_that_stood_under_two_labels_makes_every_label_pay_for_another_version(ledger):
+    twins = [Example(label, row.text) for row in long_rows(30) for label in ("cat", "dog")]
+    both = table(twins, name="both.csv")
+    charge(ledger, both)
+    assert ready(ledger, both).outlook.paid_by_all is None
+    one_label = [Example("cat", row.text) for row in twins]
+    said = ready(ledger, table(one_label, name="cats.csv")).outlook.paid_by_all
+    assert said is not None
+    assert not any(character.isdigit() for character in said)  # how many is a private count, and the ledger keeps this
+
+
+def test_an_assets_delta_above_one_in_n_is_accepted_by_name_or_refused(ledger):
+    with pytest.raises(ConfigError, match=r"the delta of asset animals must be at most 1/n.*--accept-delta"):
+        ready(ledger, table(), delta=0.5)
+    assert ready(ledger, table(), delta=0.5, accept_delta=True).asset.delta == 0.5
 
 
 def test_meetings_count_what_is_shared(ledger):

@@ -64,7 +64,7 @@ def test_the_same_rows_are_refused_for_ever_and_no_second_asset_takes_them(ledge
     purge(ledger)
     plan = order_of(shots=1).plan
     for choice in (None, AssetChoice(name="another name"), AssetChoice(name="animals")):
-        with pytest.raises(BudgetError, match=r"purged on|shares rows with asset"):
+        with pytest.raises(BudgetError, match=r"purged on|shares rows or persons with asset"):
             prepare_run(dataset, plan, request_for(dataset, 0.1), ledger=ledger, asset=choice)
     part = table(long_rows()[:5])  # a few of its rows are enough
     with pytest.raises(BudgetError, match="purged on"):

@@ -33,7 +33,7 @@ from dpicl_core.ledger import (
     what_if,
     write_backup,
 )
-from dpicl_core.ledger.costs import cost_parts, price_charges
+from dpicl_core.ledger.costs import Paid, cost_parts, price_charges
 from dpicl_core.ledger.reports import merged
 from dpicl_core.ledger.store import make_engine
 from dpicl_core.ledger.upgrade import known_revisions, schema_is_current, upgrade_schema
@@ -173,7 +173,7 @@ def test_the_total_if_fixed_in_advance_is_the_composition_and_below_what_the_fil
 def test_what_if_says_what_a_plan_would_leave(ledger):
     order = order_of()
     asset = registered(ledger, terms(epsilon=cap_for(4, order)), table())
-    parts = [(part.label, part.cost) for part in cost_parts(asset, order.plan, order.prices)]
+    parts = [Paid(part.label, part.cost, part.delta) for part in cost_parts(asset, order.plan, order.prices)]
     with ledger.read() as connection:
         before = standing(connection, asset)
     assert what_if(before, parts) == pytest.approx(0.75)

@@ -10,9 +10,10 @@ import pytest
 
 from dpicl_core.__main__ import main
 from dpicl_core.accounting import epsilon_tight
-from dpicl_core.charged_runs import reveal_random_rows
+from dpicl_core.charged_runs import AssetChoice, prepare_run, reveal_random_rows, run
 from dpicl_core.errors import ConfigError, ExportError, LedgerError
 from dpicl_core.export import document_bytes
+from dpicl_core.language_model import ToyModel
 from dpicl_core.ledger import (
     asset_reports,
     events_of,
@@ -22,6 +23,8 @@ from dpicl_core.ledger import (
     schema,
     verify_ledger,
 )
+from dpicl_core.rounding import rounded_up
+from dpicl_core.runs import request_for
 from dpicl_core.sign_off import another_try, record_export, sign, sign_offs, vettable_run
 from dpicl_core.verification import verify
 from dpicl_core.vetting import Approve, Reject
@@ -126,6 +129,21 @@ def test_a_view_of_a_table_that_no_asset_knew_counts_until_the_assets_last_new_f
     assert vettable_run(ledger, record.run_id).views == (found,)
 
 
+def test_a_view_recorded_on_another_asset_counts_where_a_person_decided_against_the_match(ledger):
+    footer = long_rows(word="drink")[:1]
+    run_in(ledger, dataset=table([*long_rows(word="hay"), *footer], name="other.csv"))
+    run_in(ledger, dataset=table(long_rows(word="rice"), name="mine.csv"))
+    file = table([*long_rows(word="water"), *footer], name="file.csv")
+    plan = run_in(ledger, dataset=table(long_rows(word="bread"), name="third.csv")).plan
+    reveal_random_rows(
+        file, plan, ledger=ledger, actor="Ada"
+    )  # recorded on `other`, to which the footer binds the file
+    choice = AssetChoice(name="mine", override_reason="the footer is no person's text")
+    ready = prepare_run(file, plan, request_for(file, 1.0), ledger=ledger, asset=choice, actor="Ada")
+    (found,) = vettable_run(ledger, run(ready, ToyModel()).run_id).views
+    assert found.view == "random real rows, not DP, of another asset that shares rows with this one"
+
+
 def test_the_price_of_another_try_is_that_of_one_demonstration_with_the_same_noise(ledger):
     record = run_in(ledger, shots=3)  # two of cats, one of dogs
     vettable = vettable_run(ledger, record.run_id)
@@ -137,7 +155,7 @@ def test_the_price_of_another_try_is_that_of_one_demonstration_with_the_same_noi
             price.mechanism, sampling_rate=price.sampling_rate, composed_tokens=6, delta=price.delta
         )
         assert found.fits
-        assert f"epsilon {found.epsilon:.3g} " in found.words()
+        assert f"epsilon {rounded_up(found.epsilon)} " in found.words()
     assert cat.epsilon < prices["cat"].epsilon_tight
     before = {label: share_left(ledger, label) for label in ("cat", "dog")}
     assert cat.share_left == pytest.approx(min(before.values()))
