@@ -107,8 +107,8 @@ def _exception(*, must_choose: bool) -> None:
     if must_choose:
         plain(
             "This table shares rows or persons with more than one data asset, so it is not clear whose budget it "
-            "spends. Split the table so that each part meets one asset. Or, where the shared rows are no person's text, a named "
-            "person may decide:"
+            "spends. Split the table so that each part meets one asset. Or, where the shared rows are no "
+            "person's text, a named person may decide:"
         )
     elif not st.checkbox(
         "Charge another data asset, although rows are shared",
