@@ -54,6 +54,15 @@ class RunLine:
     internal_views: int
 
 
+def budgets_as_of(connection: Connection) -> tuple[int, int, int]:
+    """Numbers of assets, files and paid runs: others after whatever may change what is left. Three quick counts."""
+    assets, files, runs = (
+        connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
+        for table in (schema.assets, schema.files, schema.runs)
+    )
+    return assets, files, runs
+
+
 def asset_reports(connection: Connection) -> list[AssetReport]:
     """All assets, oldest first."""
     return [asset_report(connection, asset) for asset in all_assets(connection)]

@@ -12,7 +12,7 @@ import streamlit as st
 from dpicl_core.charged_runs import AssetChoice, refreshed
 from dpicl_core.errors import DPICLError
 from dpicl_core.jobs import Offer, Whereabouts, offer_for, whereabouts
-from dpicl_core.ledger import DEFAULT_CAP_EPSILON, Asset, Standing, all_assets, standing
+from dpicl_core.ledger import DEFAULT_CAP_EPSILON, Asset, Standing, all_assets, budgets_as_of, standing
 from dpicl_core.ledger.purge import purged_when
 from dpicl_core.rounding import percent_left
 from dpicl_core.runs import PrivacyRequest
@@ -54,11 +54,13 @@ def offer(choices: Choices) -> Offer | None:
     assert dataset is not None
     try:
         book = ledger()
+        with book.read() as connection:
+            as_of = budgets_as_of(connection)  # a run of Compare, or of another session, has spent meanwhile
     except DPICLError as error:
         return Offer(None, str(error))
     reads = plan.mechanism.reads_private_rows
     request = PrivacyRequest(choices.request.epsilon if reads else None, choices.request.delta)
-    key = (state.table_id, state.confirm_token, book.ledger_id, plan, request, chosen)
+    key = (state.table_id, state.confirm_token, book.ledger_id, as_of, plan, request, chosen)
     answer = asked("offer", key, lambda: offer_for(dataset, plan, request, chosen, book))
     return answer.result() if answer.done() else None
 

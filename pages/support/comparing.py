@@ -22,6 +22,7 @@ from dpicl_core.jobs import (
     rough_seconds,
 )
 from dpicl_core.language_model.protocol import ModelInfo
+from dpicl_core.ledger import budgets_as_of
 from dpicl_core.runs import PrivacyRequest
 from dpicl_core.values import GenerationPlan, Selection
 from pages.support import keep
@@ -241,9 +242,11 @@ def _offered(wanted: Wanted) -> TogetherOffer | None:
         return None
     try:
         book = ledger()
+        with book.read() as connection:
+            as_of = budgets_as_of(connection)
     except DPICLError as error:
         return TogetherOffer((), None, str(error))
-    key = (studio().table_id, memory().token, book.ledger_id, wanted.plans, wanted.request, chosen)
+    key = (studio().table_id, memory().token, book.ledger_id, as_of, wanted.plans, wanted.request, chosen)
     answer = asked("compare", key, lambda: offer_together(dataset, wanted.plans, wanted.request, chosen, book))
     return answer.result() if answer.done() else None
 

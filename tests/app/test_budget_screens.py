@@ -12,6 +12,7 @@ from dpicl_core.ledger import AssetTerms, asset_reports, create_asset, events_of
 from dpicl_core.planning import plan_for
 from dpicl_core.runs import request_for
 from dpicl_core.values import PrivacyUnit
+from pages.support.asset import left_percent
 from tests.app.test_screens import APP, TIMEOUT, app, finished, own_table, press, toy_server, upload, words
 from tests.support.tables import ANIMALS, animal_rows
 
@@ -230,6 +231,21 @@ def test_plan_says_what_a_run_would_leave_and_what_the_cap_refuses_with_what_wou
     app.radio(key="plan_mechanism").set_value("public-only").run()
     until(lambda: "no row is read, so nothing is spent" in words(app.run()), 90)
     assert lines() == []
+
+
+def test_what_would_be_left_follows_what_others_have_spent_meanwhile(app, until):
+    spent_before(1.0, cap=20.0)
+    to_confirmation(app, until, epsilon=1.0)
+    answered(app, until)
+    before = words(app)
+    spent_before(4.0)
+    app.run()
+    answered(app, until)
+    after = words(app)
+    told = [said[said.index("Spent so far") :][:80] for said in (before, after)]
+    assert told[0] != told[1]
+    assert in_the_ledger(asset_reports)[0].share_left < 1
+    assert f"left of asset animals: {left_percent(in_the_ledger(asset_reports)[0].share_left)}" in after
 
 
 def test_an_asset_signed_for_another_unit_is_refused_in_words(app, until):
