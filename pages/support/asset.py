@@ -47,21 +47,27 @@ def where() -> Whereabouts | None:
         return Whereabouts(None, str(error))
 
 
-def offer(choices: Choices) -> Offer | None:
-    """The run as the confirmation states it; None while it is being prepared. What is shown is what is paid."""
+def offer(choices: Choices, *, as_drawn: bool = False) -> Offer | None:
+    """The run as the confirmation states it; None while it is being prepared. What is shown is what is paid.
+
+    It is prepared anew where somebody has spent meanwhile; as_drawn: for a press of the button, which is about what was
+    on the screen (paying looks at the cap again).
+    """
     state = studio()
     dataset, plan, chosen = state.dataset, choices.plan, choice()
     assert dataset is not None
     try:
         book = ledger()
         with book.read() as connection:
-            as_of = budgets_as_of(connection)  # a run of Compare, or of another session, has spent meanwhile
+            as_of = budgets_as_of(connection)
     except DPICLError as error:
         return Offer(None, str(error))
     reads = plan.mechanism.reads_private_rows
     request = PrivacyRequest(choices.request.epsilon if reads else None, choices.request.delta)
-    key = (state.table_id, state.confirm_token, book.ledger_id, as_of, plan, request, chosen)
-    answer = asked("offer", key, lambda: offer_for(dataset, plan, request, chosen, book))
+    key = (state.table_id, state.confirm_token, book.ledger_id, plan, request, chosen)
+    answer = asked(
+        "offer", key, lambda: offer_for(dataset, plan, request, chosen, book), as_of=as_of, as_drawn=as_drawn
+    )
     return answer.result() if answer.done() else None
 
 
@@ -131,13 +137,18 @@ def left_percent(share: float) -> str:
     return percent_left(share)
 
 
-def asked(name: str, key: Hashable, question: Callable[[], Answer]) -> Future[Answer]:
-    """The session's question of that name, asked anew where the key is another one."""
+def asked(
+    name: str, key: Hashable, question: Callable[[], Answer], *, as_of: Hashable = None, as_drawn: bool = False
+) -> Future[Answer]:
+    """The session's question of that name, asked anew where the key is another one.
+
+    as_of: what the answer rests on besides, asked anew for another one too unless the answer is wanted as it was drawn.
+    """
     slot = f"{ASKED}{name}"
     kept = st.session_state.get(slot)
-    if kept is None or kept[0] != key:
+    if kept is None or kept[0] != key or (kept[1] != as_of and not as_drawn):
         if kept is not None:
-            kept[1].cancel()
-        kept = st.session_state[slot] = (key, background().ask(question))
-    answer: Future[Answer] = kept[1]
+            kept[2].cancel()
+        kept = st.session_state[slot] = (key, as_of, background().ask(question))
+    answer: Future[Answer] = kept[2]
     return answer

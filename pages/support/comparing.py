@@ -216,7 +216,7 @@ def _button(wanted: Wanted, offered: TogetherOffer | None) -> None:
 @guarded
 def _begin(wanted: Wanted, ready_ids: tuple[str, ...]) -> None:
     """Pay for what was on the screen and queue it, once: a second press finds another token, or the same runs."""
-    offered, check = _offered(wanted), model_check(wanted)
+    offered, check = _offered(wanted, as_drawn=True), model_check(wanted)
     jobs, kept = registry(), memory()
     if offered is None or tuple(each.run_id for each in offered.ready) != ready_ids:
         return  # something has changed since the button was drawn: it is drawn anew
@@ -234,8 +234,8 @@ def note_started() -> None:
         change(own_runs=tuple(dict.fromkeys((*own, *started))))
 
 
-def _offered(wanted: Wanted) -> TogetherOffer | None:
-    """The runs as the confirmation states them; None while they are being prepared."""
+def _offered(wanted: Wanted, *, as_drawn: bool = False) -> TogetherOffer | None:
+    """The runs as the confirmation states them; None while they are being prepared. as_drawn: as in asset.offer."""
     dataset, chosen = studio().dataset, choice()
     assert dataset is not None
     if where() is None:
@@ -246,8 +246,14 @@ def _offered(wanted: Wanted) -> TogetherOffer | None:
             as_of = budgets_as_of(connection)
     except DPICLError as error:
         return TogetherOffer((), None, str(error))
-    key = (studio().table_id, memory().token, book.ledger_id, as_of, wanted.plans, wanted.request, chosen)
-    answer = asked("compare", key, lambda: offer_together(dataset, wanted.plans, wanted.request, chosen, book))
+    key = (studio().table_id, memory().token, book.ledger_id, wanted.plans, wanted.request, chosen)
+    answer = asked(
+        "compare",
+        key,
+        lambda: offer_together(dataset, wanted.plans, wanted.request, chosen, book),
+        as_of=as_of,
+        as_drawn=as_drawn,
+    )
     return answer.result() if answer.done() else None
 
 

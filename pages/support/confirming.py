@@ -121,7 +121,7 @@ def _start(ready_id: str | None) -> None:
     if state.dataset is None:
         return
     choices = choices_of(state)
-    offered = offer(choices)
+    offered = offer(choices, as_drawn=True)
     if offered is None or offered.ready is None or offered.ready.run_id != ready_id:
         return  # something has changed since the button was drawn: the confirmation is drawn anew
     run_id = registry().submit(offered.ready, token=state.confirm_token, model=choices.model)

@@ -248,6 +248,16 @@ def test_what_would_be_left_follows_what_others_have_spent_meanwhile(app, until)
     assert f"left of asset animals: {left_percent(in_the_ledger(asset_reports)[0].share_left)}" in after
 
 
+def test_a_press_is_not_lost_where_somebody_else_has_paid_since_the_button_was_drawn(app, until):
+    spent_before(1.0, cap=20.0)
+    to_confirmation(app, until, epsilon=1.0)
+    answered(app, until)
+    spent_before(1.0)
+    press(app, "spend")
+    finished(app, until)
+    assert len(lines()) == 3
+
+
 def test_an_asset_signed_for_another_unit_is_refused_in_words(app, until):
     terms = AssetTerms("animals", "Ada", PrivacyUnit.PERSON, ("cat", "dog"), 8.0, 1e-3, "sum", None, "who")
     ledger = open_ledger()
