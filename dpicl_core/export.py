@@ -27,6 +27,7 @@ from dpicl_core.documents import (
 from dpicl_core.errors import ExportError
 from dpicl_core.files import write_atomically
 from dpicl_core.language_model.protocol import ModelInfo
+from dpicl_core.rounding import thousandths_up
 from dpicl_core.runs import RunRecord
 from dpicl_core.values import Example, GenerationPlan, NeighbouringRelation, Price, Task
 
@@ -107,7 +108,7 @@ def guarantee_sentence(
     """
     same = "the same labels" if unit == "person" else "the same label"
     whom = f"another with {same}" if relation is NeighbouringRelation.REPLACE_ONE_SAME_LABEL else "any other"
-    rounded = _round_up(epsilon)
+    rounded = thousandths_up(epsilon)
     texts = "for all texts in this file"
     if informed:
         texts = "for all texts that the run released (not for the choice among them or a change of them)"
@@ -127,10 +128,6 @@ def package_versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
-
-
-def _round_up(value: float) -> float:
-    return -(-value * 1000 // 1) / 1000
 
 
 def _task_part(task: Task) -> TaskPart:

@@ -18,6 +18,11 @@ def rounded_up(value: float, digits: int = 3) -> str:
     return f"{math.ceil(value / unit - _SLACK) * unit:.10g}"
 
 
+def thousandths_up(value: float) -> float:
+    """Rounded up to three digits behind the point."""
+    return -(-value * 1000 // 1) / 1000
+
+
 def percent_left(share: float) -> str:
-    """A share that is left, in percent to a tenth, rounded down."""
+    """A share that is left, in percent to a tenth, rounded down, so that no one plans with more than there is."""
     return f"{math.floor(max(share, 0.0) * 1000 + _SLACK) / 10:g}%"

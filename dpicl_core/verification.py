@@ -15,7 +15,7 @@ from dpicl_core.documents import DemonstrationsDocument, PoolPart, VettingPart, 
 from dpicl_core.errors import DPICLError, ExportError
 from dpicl_core.export import guarantee_sentence
 from dpicl_core.planning import mechanism_named
-from dpicl_core.rounding import rounded_up
+from dpicl_core.rounding import percent_left, rounded_up
 from dpicl_core.sampling import Grouping, sampling_rate
 from dpicl_core.specs import MechanismSpec
 from dpicl_core.values import NeighbouringRelation, Price
@@ -87,7 +87,6 @@ def budget_line(vetting: VettingPart) -> str:
     """What the data asset had spent and left, rounded against the one who spends."""
     budget = vetting.budget
     spent = math.ceil(budget.epsilon_spent * 1000 - 1e-9) / 1000
-    left = math.floor(budget.share_left * 1000 + 1e-9) / 10
     how = (
         ""
         if budget.rule == "sum"
@@ -97,7 +96,7 @@ def budget_line(vetting: VettingPart) -> str:
     return (
         f'Budget of data asset "{budget.asset}" for all runs together: epsilon {budget.epsilon:g} at delta '
         f"{budget.delta:g}. By the ledger, when the file was signed: everything spent so far has epsilon {spent:g}, "
-        f"and {left:g}% of the budget was left{how}. The file alone cannot prove this."
+        f"and {percent_left(budget.share_left)} of the budget was left{how}. The file alone cannot prove this."
     )
 
 

@@ -19,8 +19,9 @@ from dpicl_core.ledger import (
     total_if_fixed_in_advance,
     what_if_again,
 )
+from dpicl_core.rounding import percent_left
 from pages.support import frame, keep
-from pages.support.asset import left_percent, offer
+from pages.support.asset import offer
 from pages.support.badges import badge, figure_heading, onward
 from pages.support.budget import rule_words
 from pages.support.choices import choices_of
@@ -91,8 +92,8 @@ def _plan_would_leave() -> None:
             outlook, asset = found.ready.outlook, found.ready.asset
             new = " (a new data asset)" if found.ready.is_new else ""
             plain(
-                f"{left_percent(1 - outlook.after.share_spent)} of epsilon {asset.epsilon:g} would be left of "
-                f"{asset.name}{new}; now it is {left_percent(1 - outlook.before.share_spent)}."
+                f"{percent_left(1 - outlook.after.share_spent)} of epsilon {asset.epsilon:g} would be left of "
+                f"{asset.name}{new}; now it is {percent_left(1 - outlook.before.share_spent)}."
             )
 
 
@@ -102,7 +103,7 @@ def _asset(report: AssetReport) -> None:
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"asset_name_{asset.id}"):
             st.text(asset.name, width="content")
             badge("public", f"asset_{asset.id}")
-        left = left_percent(report.share_left)
+        left = percent_left(report.share_left)
         st.progress(
             min(max(report.share_left, 0.0), 1.0),
             text=f"**{left} left** of epsilon {asset.epsilon:g} at delta {asset.delta:g}",
@@ -130,7 +131,7 @@ def _more(report: AssetReport) -> None:
         st.dataframe(
             {
                 "label": list(report.share_left_by_label),
-                "left": [left_percent(share) for share in report.share_left_by_label.values()],
+                "left": [percent_left(share) for share in report.share_left_by_label.values()],
             },
             hide_index=True,
             width="stretch",
@@ -193,7 +194,7 @@ def _one_run(line: RunLine, report: AssetReport) -> None:
         plain(f"Run {line.id}: {count(line.tokens, 'token')} stored.")
         if report.purged_at is None:
             plain(
-                f"One more run that costs the same would leave {left_percent(again)}."
+                f"One more run that costs the same would leave {percent_left(again)}."
                 if again >= 0
                 else "One more run that costs the same would go over the cap."
             )

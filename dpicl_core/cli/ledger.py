@@ -189,7 +189,7 @@ def _show(arguments: argparse.Namespace) -> int:
         if asset is not None:
             report = next(each for each in asset_reports(connection) if each.asset.id == asset.id)
             text = [_asset_line(report), f"labels: {', '.join(asset.labels)}"]
-            text += [f"  {label}: {100 * share:.1f}% left" for label, share in report.share_left_by_label.items()]
+            text += [f"  {label}: {percent_left(share)} left" for label, share in report.share_left_by_label.items()]
             total = total_if_fixed_in_advance(connection, asset)
             text.append(f"if all plans had been fixed in advance: epsilon {rounded_up(total)} at delta {asset.delta:g}")
         else:

@@ -83,6 +83,12 @@ class Fingerprint:
     person_marks: frozenset[str] = field(default=frozenset(), repr=False)
 
     @property
+    def other_marks(self) -> dict[str, Weight]:
+        """What is recognised besides rows: each person, and the file as a whole."""
+        whole = {self.bytes_mark: Weight.THE_FILE} if self.bytes_mark else {}
+        return {**dict.fromkeys(self.person_marks, Weight.A_PERSON), **whole}
+
+    @property
     def units(self) -> int:
         """Persons where a person column was named, else rows."""
         return self.rows if self.persons is None else self.persons

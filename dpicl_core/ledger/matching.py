@@ -56,9 +56,8 @@ def meetings(connection: Connection, mark: Fingerprint) -> list[Meeting]:
     """The assets that share a row, a person or the whole file, those that bind it first."""
     weight_here: dict[str, Weight] = {entry.row: entry.weight for entry in mark.marks}
     telling = sum(entry in ROW_WEIGHTS for entry in weight_here.values())
-    sought = [*weight_here, *mark.person_marks, *([mark.bytes_mark] if mark.bytes_mark else ())]
     shared: dict[str, set[str]] = {}
-    for chunk in _chunks(sought):
+    for chunk in _chunks([*weight_here, *mark.other_marks]):
         query = sa.select(schema.rows.c.asset_id, schema.rows.c.row_hash).where(schema.rows.c.row_hash.in_(chunk))
         for asset_id, row in connection.execute(query):
             shared.setdefault(asset_id, set()).add(row)
@@ -141,10 +140,7 @@ def relabelled_rows(connection: Connection, asset: Asset, mark: Fingerprint) -> 
     under another name.
     """
     telling = [entry for entry in mark.marks if entry.tells]
-    query = sa.select(schema.files.c.id).where(
-        schema.files.c.asset_id == asset.id, schema.files.c.file_hash == mark.file_hash
-    )
-    this_version = connection.execute(query).scalar()
+    this_version = _version(connection, asset, mark)
     known: dict[str, dict[str, str]] = {}
     for row, pair, file_id in _known(connection, asset, (entry.row for entry in telling)):
         known.setdefault(row, {})[pair] = file_id
@@ -163,12 +159,9 @@ def relabelled_rows(connection: Connection, asset: Asset, mark: Fingerprint) -> 
 
 def tie_file(connection: Connection, ledger: Ledger, asset: Asset, mark: Fingerprint, *, actor: str) -> str:
     """Tie this version of a file to its asset, new rows added; the version's id. Known versions change nothing."""
-    query = sa.select(schema.files.c.id).where(
-        schema.files.c.asset_id == asset.id, schema.files.c.file_hash == mark.file_hash
-    )
-    known = connection.execute(query).scalar()
+    known = _version(connection, asset, mark)
     if known is not None:
-        return str(known)
+        return known
     file = {
         "id": secrets.token_hex(16),
         "asset_id": asset.id,
@@ -183,10 +176,9 @@ def tie_file(connection: Connection, ledger: Ledger, asset: Asset, mark: Fingerp
     }
     connection.execute(schema.files.insert().values(**file))
     # a pair under a second label is not added: a relabelled row stays relabelled, whatever runs come after
-    others = [*mark.person_marks, *([mark.bytes_mark] if mark.bytes_mark else ())]
-    known_rows = {row for row, _, _ in _known(connection, asset, [*(entry.row for entry in mark.marks), *others])}
     marks = [(entry.pair, entry.row, entry.weight) for entry in mark.marks]
-    marks += [(one, one, Weight.A_PERSON if one in mark.person_marks else Weight.THE_FILE) for one in others]
+    marks += [(other, other, weight) for other, weight in mark.other_marks.items()]
+    known_rows = {row for row, _, _ in _known(connection, asset, (row for _, row, _ in marks))}
     fresh = [
         {"asset_id": asset.id, "pair_hash": pair, "row_hash": row, "weight": int(weight), "file_id": str(file["id"])}
         for pair, row, weight in marks
@@ -200,6 +192,14 @@ def tie_file(connection: Connection, ledger: Ledger, asset: Asset, mark: Fingerp
     details = {"rows": mark.rows, "persons": mark.persons, "new_rows": new_rows}
     chain.append(connection, ledger, "file-tied", actor=actor, asset_id=asset.id, facts=facts, details=details)
     return str(file["id"])
+
+
+def _version(connection: Connection, asset: Asset, mark: Fingerprint) -> str | None:
+    """The id of this very table among the asset's files."""
+    query = sa.select(schema.files.c.id).where(
+        schema.files.c.asset_id == asset.id, schema.files.c.file_hash == mark.file_hash
+    )
+    return connection.execute(query).scalar()
 
 
 def _count(connection: Connection, asset_id: str, weights: Sequence[Weight]) -> int:

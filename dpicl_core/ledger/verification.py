@@ -80,7 +80,7 @@ def _walk(connection: Connection, ledger: Ledger, problems: list[str]) -> tuple[
         if not hmac.compare_digest(code, str(event["mac"])):
             problems.append(f"event {seq} ({event['kind']} at {event['at']}) was changed, or the one before it")
         before, expected_seq = str(event["mac"]), seq + 1
-        for place, digest in _facts(str(event["payload"])):
+        for place, digest in facts_of(str(event["payload"])):
             if digest == chain.REMOVED:
                 vouched.pop(place, None)
             else:
@@ -94,7 +94,8 @@ def _walk(connection: Connection, ledger: Ledger, problems: list[str]) -> tuple[
     return vouched, expected_seq - 1
 
 
-def _facts(payload: str) -> Iterator[tuple[tuple[str, str], str]]:
+def facts_of(payload: str) -> Iterator[tuple[tuple[str, str], str]]:
+    """Table, key and digest of every row that an event vouches for."""
     try:
         for table, key, digest in json.loads(payload)["facts"]:
             yield (str(table), str(key)), str(digest)

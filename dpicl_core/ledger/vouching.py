@@ -7,9 +7,8 @@ changed by other means than this program are found before a run goes on, a budge
 from __future__ import annotations
 
 import hmac
-import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -19,7 +18,7 @@ from dpicl_core.errors import LedgerError
 from dpicl_core.ledger import chain, schema
 from dpicl_core.ledger.assets import Asset
 from dpicl_core.ledger.store import Ledger
-from dpicl_core.ledger.verification import token_key
+from dpicl_core.ledger.verification import facts_of, token_key
 
 Place = tuple[str, str]
 
@@ -83,10 +82,5 @@ def _told(connection: Connection, ledger: Ledger, which: sa.ColumnElement[bool])
             raise LedgerError(
                 f"event {event['seq']} of the ledger was changed by other means than this program; run `ledger verify`."
             )
-        told.update(_facts(str(event["payload"])))
+        told.update(facts_of(str(event["payload"])))
     return told
-
-
-def _facts(payload: str) -> Iterator[tuple[Place, str]]:
-    for table, key, digest in json.loads(payload)["facts"]:
-        yield (str(table), str(key)), str(digest)

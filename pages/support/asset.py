@@ -129,12 +129,7 @@ def left_line() -> str:
             spent = standing(connection, asset).share_spent
     except DPICLError:
         return "the ledger cannot be read, so no run can start"
-    return f"left of asset {asset.name}: {left_percent(1 - spent)} of {asset.epsilon:g}"
-
-
-def left_percent(share: float) -> str:
-    """A share that is left, rounded down, so that no one plans with more than there is."""
-    return percent_left(share)
+    return f"left of asset {asset.name}: {percent_left(1 - spent)} of {asset.epsilon:g}"
 
 
 def asked(

@@ -8,8 +8,9 @@ import streamlit as st
 
 from dpicl_core.errors import DPICLError
 from dpicl_core.jobs import LabelQuote, Quote, rough_seconds
+from dpicl_core.rounding import percent_left
 from dpicl_core.values import GenerationPlan
-from pages.support.asset import left_percent, offer, where
+from pages.support.asset import offer, where
 from pages.support.badges import badge, figure_heading
 from pages.support.choices import Choices, choices_of
 from pages.support.guard import guarded
@@ -78,7 +79,7 @@ def _budget(choices: Choices, *, known: bool) -> None:
     elif offered.ready is None:
         refused(offered)
     elif choices.plan.mechanism.reads_private_rows:
-        left = left_percent(1 - offered.ready.outlook.after.share_spent)
+        left = percent_left(1 - offered.ready.outlook.after.share_spent)
         plain(f"Budget: this run would leave {left} of asset {offered.ready.asset.name}.")
     else:
         plain("Budget: no row is read, so nothing is spent.")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from dpicl_core.ledger import DEFAULT_CAP_EPSILON, Asset, user_name
+from dpicl_core.rounding import percent_left, thousandths_up
 from pages.support import keep
-from pages.support.asset import NEW_ASSET, known_assets, left_percent, standing_of, where
+from pages.support.asset import NEW_ASSET, known_assets, standing_of, where
 from pages.support.badges import badge
 from pages.support.text import plain, refusal
 
@@ -57,11 +58,11 @@ def _standing(asset: Asset) -> None:
     )
     plain(
         f"Spent so far: {100 * position.share_spent:.3g}% of that. Whatever comes next, everything released so far "
-        f"stays under epsilon {_rounded_up(position.epsilon_spent):g}."
+        f"stays under epsilon {thousandths_up(position.epsilon_spent):g}."
     )
     labels = position.labels()
     if len(labels) > 1:
-        left = [f"{label} {left_percent(1 - position.spent(label) / asset.budget)}" for label in labels[:SHOWN_LABELS]]
+        left = [f"{label} {percent_left(1 - position.spent(label) / asset.budget)}" for label in labels[:SHOWN_LABELS]]
         plain("Left for each label: " + ", ".join(left) + (", ..." if len(labels) > SHOWN_LABELS else "") + ".")
 
 
@@ -134,7 +135,3 @@ def _exception(*, must_choose: bool) -> None:
 def _safe(text: str) -> str:
     """A name inside a widget's label, which would otherwise be read as markdown."""
     return "".join(character if character.isalnum() or character in " ._-@" else " " for character in text)
-
-
-def _rounded_up(epsilon: float) -> float:
-    return -(-epsilon * 1000 // 1) / 1000

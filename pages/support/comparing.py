@@ -23,10 +23,11 @@ from dpicl_core.jobs import (
 )
 from dpicl_core.language_model.protocol import ModelInfo
 from dpicl_core.ledger import budgets_as_of
+from dpicl_core.rounding import percent_left
 from dpicl_core.runs import PrivacyRequest
 from dpicl_core.values import GenerationPlan, Selection
 from pages.support import keep
-from pages.support.asset import asked, choice, left_percent, where
+from pages.support.asset import asked, choice, where
 from pages.support.badges import badge
 from pages.support.budget import budget_of_table
 from pages.support.choices import DEFAULT_EPSILON, MECHANISMS, choices_of, mechanism_of, model_of
@@ -170,7 +171,7 @@ def _prices(wanted: Wanted, offered: TogetherOffer | None) -> None:
 def _price_words(ready: ReadyRun) -> str:
     tight = max(price.epsilon_tight for price in ready.prices)
     paper = max(price.epsilon_paper for price in ready.prices)
-    alone = left_percent(1 - ready.outlook.after.share_spent)
+    alone = percent_left(1 - ready.outlook.after.share_spent)
     return f"epsilon {loss(tight)}, by the paper's accountant {loss(paper)}; alone it would leave {alone}"
 
 

@@ -10,7 +10,8 @@ from dpicl_core.charged_runs import ReadyRun
 from dpicl_core.errors import DPICLError
 from dpicl_core.jobs import Offer, rough_seconds
 from dpicl_core.ledger import Outlook
-from pages.support.asset import left_percent, offer, where
+from dpicl_core.rounding import percent_left
+from pages.support.asset import offer, where
 from pages.support.budget import rule_words
 from pages.support.choices import Choices, choices_of
 from pages.support.guard import guarded
@@ -94,7 +95,7 @@ def charged_to(ready: ReadyRun, outlook: Outlook, subject: str) -> None:
     plain(
         f"Charged to {kind} {asset.name} of {asset.owner}: cap epsilon {asset.epsilon:g} at delta {asset.delta:g} over "
         f"all runs, {rule_words(asset)}. Spent so far: {100 * outlook.before.share_spent:.3g}% of the cap. After "
-        f"{subject}: {left_percent(1 - outlook.after.share_spent)} left."
+        f"{subject}: {percent_left(1 - outlook.after.share_spent)} left."
     )
     if outlook.paid_by_all:
         plain(f"Every label pays for {subject}: {outlook.paid_by_all}.")

@@ -10,9 +10,9 @@ from dpicl_core.data import declare_labels, read_dataset
 from dpicl_core.language_model import ToyModel
 from dpicl_core.ledger import AssetTerms, asset_reports, create_asset, events_of, open_ledger, run_lines, stored_run
 from dpicl_core.planning import plan_for
+from dpicl_core.rounding import percent_left
 from dpicl_core.runs import request_for
 from dpicl_core.values import PrivacyUnit
-from pages.support.asset import left_percent
 from tests.app.test_screens import APP, TIMEOUT, app, finished, own_table, press, toy_server, upload, words
 from tests.support.tables import ANIMALS, animal_rows
 
@@ -245,7 +245,7 @@ def test_what_would_be_left_follows_what_others_have_spent_meanwhile(app, until)
     told = [said[said.index("Spent so far") :][:80] for said in (before, after)]
     assert told[0] != told[1]
     assert in_the_ledger(asset_reports)[0].share_left < 1
-    assert f"left of asset animals: {left_percent(in_the_ledger(asset_reports)[0].share_left)}" in after
+    assert f"left of asset animals: {percent_left(in_the_ledger(asset_reports)[0].share_left)}" in after
 
 
 def test_a_press_is_not_lost_where_somebody_else_has_paid_since_the_button_was_drawn(app, until):

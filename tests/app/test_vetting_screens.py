@@ -11,10 +11,10 @@ from streamlit.testing.v1 import AppTest
 from dpicl_core.documents import canonical_hash
 from dpicl_core.export import document_bytes
 from dpicl_core.ledger import asset_reports, events_of, open_ledger, record_decision, verify_ledger
+from dpicl_core.rounding import percent_left
 from dpicl_core.sign_off import sign, vettable_run
 from dpicl_core.verification import verify
 from pages.support import retention, signed, state
-from pages.support.asset import left_percent
 from tests.support.ledgers import table
 from tests.support.vetting import DECISIONS, WHY, run_in
 
@@ -174,7 +174,7 @@ def test_the_ledger_shows_assets_as_bars_runs_and_what_one_more_would_leave(ledg
     }
     app.selectbox(key="ledger_run").set_value(record.run_id).run()
     again = 2 * report.share_left - 1
-    assert f"One more run that costs the same would leave {left_percent(again)}." in words(app)
+    assert f"One more run that costs the same would leave {percent_left(again)}." in words(app)
     assert "reserved" in words(app)
     app.button(key=f"total_{report.asset.id}").click().run()
     assert "if every plan had been fixed before the first run" in words(app)

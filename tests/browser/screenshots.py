@@ -29,10 +29,10 @@ from tests.browser.support import (
     use_sample,
 )
 from tests.browser.test_evaluation import MEASURES, set_small
+from tests.browser.test_looks import SIZES
 from tests.browser.test_vetting import WHY, decide, taken, type_into
 
 LONG = 900_000
-SIZES = {"wide": (1280, 800), "phone": (390, 844)}
 
 
 def take(page: Page, folder: Path, name: str) -> None:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import time
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Error as PlaywrightError
 
 from tests.browser.support import button, onward, opened, start, to_generate, to_plan, use_sample
 
-SHOTS = os.environ.get("DPICL_SCREENSHOTS")
 SIZES = {"wide": (1280, 800), "phone": (390, 844)}
 
 
@@ -22,12 +19,6 @@ def fits(page):
         "() => { const m = document.querySelector('.stMain'); return m.scrollWidth <= m.clientWidth + 1 "
         "&& document.documentElement.scrollWidth <= window.innerWidth + 1 }"
     )
-
-
-def keep(page, name):
-    if SHOTS:
-        time.sleep(0.8)
-        page.screenshot(path=str(Path(SHOTS) / f"{name}.png"))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -46,7 +37,6 @@ def test_each_screen_fits_and_reaches_nothing_outside(browser, server_of, size, 
         step()
         time.sleep(0.7)
         assert fits(page), name
-        keep(page, f"{name}-{size}-{scheme}")
     with contextlib.suppress(PlaywrightError):  # the run may have ended by itself
         page.locator(".st-key-stop_run button").click(timeout=3000)
     assert not page.outside
