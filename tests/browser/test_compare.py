@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
-from pathlib import Path
 
 from playwright.sync_api import expect
 
@@ -28,7 +26,6 @@ from tests.browser.test_isolation import read, table
 from tests.browser.test_looks import SIZES, fits
 from tests.support.tables import animal_rows
 
-SHOTS = os.environ.get("DPICL_SCREENSHOTS")
 SOME_TOKENS = re.compile(r"token ([2-9]|1\d) of 20")
 LABELS = ("<script>alert(1)</script> **bold**", ":red[x] $x$ `y`")
 
@@ -57,22 +54,14 @@ def happened(server, *kinds):
     return found, lines
 
 
-def keep(page, name):
-    if SHOTS:
-        time.sleep(0.8)
-        page.screenshot(path=str(Path(SHOTS) / f"{name}.png"))
-
-
 def test_two_mechanisms_are_compared_through_a_reload_opened_and_vetted(browser, server_of):
     server = server_of("slow")
     page = opened(browser, f"{server.url}/compare")
-    keep(page, "compare-empty-wide-light")
     press(page, "Use the sample table here")
     page.locator(".st-key-compare_confirmation").wait_for()
     page.get_by_role("link", name="2 Plan").click()
     plan_then_compare(page, {"T_max": 20, "How many": 2})
     assert "together epsilon 8, whatever happens after you press" in words(page)
-    keep(page, "compare-confirm-wide-light")
     page.locator(".st-key-compare_spend button").dblclick()
 
     page.locator('[class*="st-key-cmp_tang-gaussian_status"]', has_text="Place in the queue: 1").wait_for()
@@ -88,7 +77,6 @@ def test_two_mechanisms_are_compared_through_a_reload_opened_and_vetted(browser,
     second.locator(".st-key-compare_together").wait_for()
     page.bring_to_front()
     page.locator('[class*="st-key-cmp_tang-gaussian_text_1_0"]', has_text=SOME_TOKENS).wait_for()
-    keep(page, "compare-writing-wide-light")
     all_over(page, 2)
     all_over(second, 2)
     assert page.url == second.url == address
@@ -130,7 +118,6 @@ def test_two_mechanisms_are_compared_through_a_reload_opened_and_vetted(browser,
             other = opened(browser, address, width=width, height=height, scheme=scheme)
             all_over(other, 2)
             assert fits(other), (name, scheme)
-            keep(other, f"compare-{name}-{scheme}")
             other.context.close()
 
 
