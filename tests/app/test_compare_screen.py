@@ -32,7 +32,8 @@ from tests.support.vetting import run_in
 
 APP = str(Path(__file__).resolve().parent.parent.parent / "app.py")
 TIMEOUT = 90
-STRANGE = ("**bold** <script>", ":red[x] $x$")
+# "cat" and "dog" are no words of the model: its texts cannot hold a label by chance.
+STRANGE = ("**bold** <script> cat", ":red[x] $x$ dog")
 
 
 @pytest.fixture(scope="module", autouse=True)
