@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Literal
 
 from scipy import optimize
@@ -21,13 +22,11 @@ SMALLEST_SHARE = 0.999
 
 _AIM = 0.9997
 _NARROWEST = 1e-6
-_FEW_ORDERS = tuple(
-    map(float, (1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 25, 32, 39, 45, 54, 63, 128, 512, 1024))
-)
 _LOG_BOUNDS = (math.log(0.02), math.log(1e6))
 """Noise multipliers (for noisy max: 1/epsilon_0) that are searched, in logarithms."""
 
 
+@lru_cache(maxsize=512)
 def calibrate(
     template: MechanismSpec,
     *,
@@ -41,8 +40,9 @@ def calibrate(
 
     The result's epsilon under the accountant lies in [0.999, 1] of the request (the Renyi bound has a least positive
     value, about ln(1/delta)/1000; a request below it gets the least noise that costs nothing by that accountant).
-    sampling_rate and composed_tokens as in Charge. Raises ConfigError for a template without noise, an unknown
-    accountant, a request outside PrivacyTarget's bounds, and where even almost no noise stays under the request.
+    sampling_rate and composed_tokens as in Charge. Kept, since a screen asks again with every change of another number.
+    Raises ConfigError for a template without noise, an unknown accountant, a request outside PrivacyTarget's bounds,
+    and where even almost no noise stays under the request.
     """
     PrivacyTarget(epsilon, delta)
     require(accountant in ("tight", "paper"), f"accountant must be tight or paper, but is {accountant}; choose one.")
@@ -83,7 +83,7 @@ def _rough_paper(charge_at: Callable[[float], Charge], delta: float, epsilon: fl
     """Log noise at which a few Renyi orders give epsilon; they cost a seventh of all, which settle it afterwards."""
 
     def excess(log_noise: float) -> float:
-        value = paper.epsilon_of_charges([charge_at(log_noise)], delta=delta, orders=_FEW_ORDERS)
+        value = paper.epsilon_of_charges([charge_at(log_noise)], delta=delta, orders=paper.SCOUTS)
         return math.log(max(value, 1e-300) / epsilon)
 
     return _root(excess, tight + 0.2, epsilon, delta, tolerance=2e-3)

@@ -49,6 +49,22 @@ def test_noisy_max_without_sampling_is_binary_randomized_response(tokens):
     assert ours == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.parametrize("delta", [1e-7, 1e-3])
+@pytest.mark.parametrize("tokens", [1, 20, 3000])
+@pytest.mark.parametrize(
+    ("spec", "rate"),
+    [
+        *((TangGaussianSpec(sigma), rate) for sigma in (0.4, 1.2, 5.0, 20.0) for rate in (0.0005, 0.011, 0.2)),
+        (TangNoisyMaxSpec(0.0142), 0.0004),
+        (TangNoisyMaxSpec(1.0), 0.05),
+    ],
+)
+def test_the_least_over_all_orders_is_found_without_trying_them_all(spec, rate, tokens, delta):
+    charge = Charge(spec, rate, tokens)
+    found = paper.epsilon_of_charges([charge], delta=delta)
+    assert found == paper.epsilon_of_charges([charge], delta=delta, orders=paper.DEFAULT_ORDERS)
+
+
 @given(st.floats(0.01, 30.0), st.floats(1e-4, 1.0), st.sampled_from([1.1, 2.0, 7.0, 63.0]))
 @settings(max_examples=60, deadline=None)
 def test_noisy_max_moments_are_the_sum_over_its_three_losses(epsilon0, rate, order):

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import time
+from functools import cache
 
 import pytest
+from streamlit.components.v2 import manifest_scanner
 
 from dpicl_core.jobs import JobRegistry
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_look_for_components():
+    """Streamlit's test runner reads the metadata of every installed package for each app; they do not change here."""
+    patch = pytest.MonkeyPatch()
+    patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+    yield
+    patch.undo()
 
 
 @pytest.fixture
@@ -32,7 +43,7 @@ def until():
         while time.monotonic() < end:
             if found := condition():
                 return found
-            time.sleep(0.02)
+            time.sleep(0.1)
         raise AssertionError(f"nothing within {seconds} s")
 
     return wait
