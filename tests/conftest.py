@@ -8,8 +8,12 @@ import os
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadFileScheduling
 
 from dpicl_core.language_model.process_settings import rest_while_waiting
+from tests.browser.fixtures import browser, server_of
+
+__all__ = ["browser", "server_of"]  # here, so that all folders share one server of each kind
 
 rest_while_waiting()  # before any test module imports torch
 
@@ -18,6 +22,7 @@ settings.load_profile("shared machine")
 
 LONG_FIRST = (
     "browser/test_default_model.py",
+    "browser/test_compare.py",
     "ledger/",
     "audit/",
     "accounting/",
@@ -30,6 +35,33 @@ LONG_FIRST = (
 )
 """Some processes share the tests file by file: the longest file begins, beside files that leave it the processor, and
 no long one is left for the end."""
+
+
+SAME_SERVER = {
+    "the default model": ("browser/test_default_model.py", "shared/test_journey.py", "shared/test_browser_shared.py"),
+    "the slow model": ("browser/test_run_as_a_job.py", "browser/test_compare.py", "browser/test_looks.py"),
+    "the toy model": (
+        "browser/test_rehearsal.py",
+        "browser/test_isolation.py",
+        "browser/test_vetting.py",
+        "browser/test_evaluation.py",
+        "shared/test_canary.py",
+    ),
+}
+"""Files that one process takes one after the other, since a server that has started serves them all."""
+
+
+class FilesOfOneServerTogether(LoadFileScheduling):
+    """The processes share the tests file by file, but files that ask for the same server stay together."""
+
+    def _split_scope(self, nodeid):
+        file = super()._split_scope(nodeid)
+        return next((name for name, files in SAME_SERVER.items() if file.endswith(files)), file)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    return FilesOfOneServerTogether(config, log)
 
 
 def pytest_collection_modifyitems(items):

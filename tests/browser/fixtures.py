@@ -1,4 +1,4 @@
-"""Fixtures of the browser tests; tests that stand elsewhere import them."""
+"""Fixtures of the browser tests, for all folders of tests."""
 
 from __future__ import annotations
 
@@ -16,9 +16,12 @@ def browser():
         chromium.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def server_of(tmp_path_factory):
-    """Serve the app with a fake model, or the default one (None); one server of each kind for a module."""
+    """Serve the app with a fake model, or the default one (None); one server of each kind for all tests of a process.
+
+    Which files share a process, tests/conftest.py says.
+    """
     running = {}
     contexts = []
 

@@ -45,17 +45,20 @@ def all_over(page, runs):
     settled(page)
 
 
-def happened(server, *kinds):
+def happened(server, *kinds, before=()):
+    """Events of these kinds, and the runs, as far as they belong to none of the runs `before`."""
     ledger = open_ledger(home=server.home)
     with ledger.read() as connection:
         found = [event for event in events_of(connection) if event.kind in kinds]
         lines = run_lines(connection)
     ledger.engine.dispose()
-    return found, lines
+    old = {line.id for line in before}
+    return [event for event in found if event.run_id not in old], [line for line in lines if line.id not in old]
 
 
 def test_two_mechanisms_are_compared_through_a_reload_opened_and_vetted(browser, server_of):
     server = server_of("slow")
+    _, before = happened(server)
     page = opened(browser, f"{server.url}/compare")
     press(page, "Use the sample table here")
     page.locator(".st-key-compare_confirmation").wait_for()
@@ -67,11 +70,11 @@ def test_two_mechanisms_are_compared_through_a_reload_opened_and_vetted(browser,
     page.locator('[class*="st-key-cmp_tang-gaussian_status"]', has_text="Place in the queue: 1").wait_for()
     first = page.locator('[class*="st-key-cmp_adadpsyn_text_0_0"]')
     first.filter(has_text=SOME_TOKENS).wait_for()
-    before, address = first.inner_text(), page.url
+    early, address = first.inner_text(), page.url
     assert "runs=" in address
     page.reload()
     page.locator(".st-key-compare_together").wait_for()
-    expect(first).not_to_have_text(before, timeout=PATIENCE)
+    expect(first).not_to_have_text(early, timeout=PATIENCE)
     second = page.context.new_page()
     second.goto(address)
     second.locator(".st-key-compare_together").wait_for()
@@ -80,7 +83,7 @@ def test_two_mechanisms_are_compared_through_a_reload_opened_and_vetted(browser,
     all_over(page, 2)
     all_over(second, 2)
     assert page.url == second.url == address
-    paid, lines = happened(server, "reserved", "started", "token")
+    paid, lines = happened(server, "reserved", "started", "token", before=before)
     assert [line.state for line in lines] == ["finished"] * 2
     assert [event.kind for event in paid][:3] == ["reserved", "reserved", "started"]
     assert "By noise a coordinate AdaDPSyn " in words(page)
@@ -88,7 +91,7 @@ def test_two_mechanisms_are_compared_through_a_reload_opened_and_vetted(browser,
 
     press(page, "Open the internal figures")
     page.get_by_text("Mean radius of the ball that holds 80% of the vectors").wait_for()
-    views, _ = happened(server, "internal-view")
+    views, _ = happened(server, "internal-view", before=before)
     assert {event.run_id for event in views} == {line.id for line in lines}
     assert "this session has no table" in words(page)  # a reload begins a new session, and rows are kept in sessions
     page.get_by_role("link", name="Go to Data").click()
@@ -100,7 +103,7 @@ def test_two_mechanisms_are_compared_through_a_reload_opened_and_vetted(browser,
     shown = [page.locator(f".st-key-compare_row_{at} .stText").inner_text() for at in range(2)]
     assert set(shown) <= rows
     assert "internal, not DP" in page.locator(".st-key-compare_row_0").inner_text()
-    views, _ = happened(server, "internal-view")
+    views, _ = happened(server, "internal-view", before=before)
     assert [event.details["view"] for event in views][2:] == ["random real rows beside compared texts, not DP"] * 2
     assert not any(row in words(second) for row in shown)
 

@@ -1,4 +1,4 @@
-"""The journey in a real browser on shared tables: TREC with the real default model, and the canary row."""
+"""The journey in a real browser on a shared table: TREC with the real default model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from tests.browser.support import (
 if chromium_path() is None:
     pytest.skip("no Chromium on this machine", allow_module_level=True)
 
-from tests.browser.fixtures import browser, server_of  # noqa: F401
 from tests.browser.support import (
     button,
     opened,
@@ -25,10 +24,9 @@ from tests.browser.support import (
     upload,
     words,
 )
-from tests.browser.test_isolation import read, small_run
 
 
-def test_trec_is_uploaded_planned_and_generated_with_the_default_model(browser, server_of, shared):  # noqa: F811
+def test_trec_is_uploaded_planned_and_generated_with_the_default_model(browser, server_of, shared):
     page = opened(browser, server_of(None).url)
     upload(page, shared / "data" / "trec" / "train.csv", "TREC questions")
     assert "5,452 rows" in words(page)
@@ -51,40 +49,6 @@ def test_trec_is_uploaded_planned_and_generated_with_the_default_model(browser, 
     assert [part["label"] for part in document["demonstrations"]] == ["Number", "Location"]
     assert first.split()[0] in document["demonstrations"][0]["text"]
     page.context.close()
-
-
-def test_the_canary_row_shows_nowhere_when_a_run_fails_in_the_middle(browser, server_of, shared, tmp_path):  # noqa: F811
-    path = shared / "cases" / "csv" / "canary.csv"
-    canary = _canary(path.read_text("utf-8"))
-    server = server_of("quoting")
-    page = opened(browser, server.url)
-    read(page, path, "note")
-    small_run(page)
-    page.get_by_text("withheld because it may hold private text").wait_for()
-    for place in (words(page), page.content(), server.log, page.url):
-        assert canary not in place
-    page.context.close()
-
-
-def test_the_canary_row_is_not_in_the_export(browser, server_of, shared):  # noqa: F811
-    path = shared / "cases" / "csv" / "canary.csv"
-    canary = _canary(path.read_text("utf-8"))
-    server = server_of("toy")
-    page = opened(browser, server.url)
-    read(page, path, "note")
-    small_run(page)
-    button(page, "Download the JSON").wait_for()
-    assert canary not in _download(page).decode("utf-8")
-    assert canary not in page.content()
-    assert canary not in server.log
-    page.context.close()
-
-
-def _canary(content):
-    """The distinctive words of the one row that differs from the pattern of the others."""
-    rows = [line for line in content.splitlines()[1:] if "reports mild headache" not in line]
-    assert rows, "the canary table has no canary"
-    return rows[0].split(",", 1)[1].strip('" ')
 
 
 def _download(page):

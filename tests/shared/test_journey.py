@@ -22,7 +22,6 @@ if chromium_path() is None:
 from dpicl_core.ledger import open_ledger, run_lines
 from dpicl_core.verification import read_document, verify
 from tests.browser.film import film_of
-from tests.browser.fixtures import browser, server_of  # noqa: F401
 from tests.browser.support import onward, opened, press, set_number, settled, to_plan, unfold, upload, words
 from tests.browser.test_isolation import read
 from tests.browser.test_vetting import decide, taken, type_into
@@ -51,7 +50,7 @@ class Journey:
     targets: tuple[str, ...] = ()
 
 
-def test_clinical_notes_with_rare_labels_become_a_signed_file(browser, server_of, shared, tmp_path):  # noqa: F811
+def test_clinical_notes_with_rare_labels_become_a_signed_file(browser, server_of, shared, tmp_path):
     path = shared / "data" / "mts_dialog" / "train.csv"
     server = server_of(None)
     page, film = opened(browser, server.url), film_of("journey-notes")
@@ -76,7 +75,7 @@ def test_clinical_notes_with_rare_labels_become_a_signed_file(browser, server_of
     page.context.close()
 
 
-def test_questions_become_a_signed_file(browser, server_of, shared, tmp_path):  # noqa: F811
+def test_questions_become_a_signed_file(browser, server_of, shared, tmp_path):
     server = server_of(None)
     page, film = opened(browser, server.url), film_of("journey-trec")
     upload(page, shared / "data" / "trec" / "train.csv", "TREC questions")
