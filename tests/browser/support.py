@@ -13,6 +13,7 @@ import urllib.request
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urljoin
 
 from playwright.sync_api import Browser, Locator, Page, Playwright, expect
 
@@ -40,6 +41,9 @@ FLAGS = [
 ]
 PATIENCE = 120_000
 """Milliseconds for one step: other work may share the machine."""
+
+_AT_NOTHING = "/_stcore/health"
+"""An address of the server that shows no app and opens no session."""
 
 _AT_REST = """async part => {
     for (let still = 0, height = -1; still < 6; ) {
@@ -103,7 +107,7 @@ def served(folder: Path, loader: str | None = None) -> Iterator[Server]:
             stderr=subprocess.STDOUT,
         )
     try:
-        _wait_until_healthy(f"http://127.0.0.1:{port}/_stcore/health", process)
+        _wait_until_healthy(f"http://127.0.0.1:{port}{_AT_NOTHING}", process)
         yield Server(f"http://127.0.0.1:{port}", log, home, process)
     finally:
         process.terminate()
@@ -131,16 +135,37 @@ def launched(playwright: Playwright) -> Browser:
 
 def opened(browser: Browser, url: str, *, width: int = 1280, height: int = 800, scheme: str = "light") -> Page:
     """A new session on a page that is ready; `page.outside` lists requests that left this machine, `page.errors` the
-    console's errors."""
-    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
-    context.set_default_timeout(PATIENCE)
-    page = context.new_page()
+    console's errors.
+
+    A page that a test has given back with `closed` is taken again: it has compiled the app's scripts already.
+    """
+    spare = (page for context in browser.contexts for page in context.pages if page.url.endswith(_AT_NOTHING))
+    page = next(spare, None) or _new_page(browser)
     page.outside, page.errors = [], []  # type: ignore[attr-defined]
-    page.on("request", lambda request: _note_outside(page, request.url))
-    page.on("console", lambda message: _note_error(page, message))
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(color_scheme=scheme)
     page.goto(url)
     page.locator(".st-key-studio_header").wait_for()
     return page
+
+
+def _new_page(browser: Browser) -> Page:
+    context = browser.new_context()
+    context.set_default_timeout(PATIENCE)
+    page = context.new_page()
+    page.on("request", lambda request: _note_outside(page, request.url))
+    page.on("console", lambda message: _note_error(page, message))
+    return page
+
+
+def closed(page: Page) -> None:
+    """End the session of a page and forget all that the browser kept of it."""
+    for other in page.context.pages:
+        if other != page:
+            other.close()
+    page.goto(urljoin(page.url, _AT_NOTHING))
+    page.evaluate("localStorage.clear(); sessionStorage.clear()")
+    page.context.clear_cookies()
 
 
 def press(page: Page, name: str) -> None:

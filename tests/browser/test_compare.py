@@ -13,6 +13,7 @@ from tests.app.fake_models import MARKUP
 from tests.browser.support import (
     PATIENCE,
     SAMPLE,
+    closed,
     opened,
     press,
     set_number,
@@ -115,13 +116,13 @@ def test_two_mechanisms_are_compared_through_a_reload_opened_and_vetted(browser,
     assert written in words(page)
     assert not page.errors
     assert not page.outside
-    page.context.close()
+    closed(page)
     for name, (width, height) in SIZES.items():
         for scheme in ("light", "dark"):
             other = opened(browser, address, width=width, height=height, scheme=scheme)
             all_over(other, 2)
             assert fits(other), (name, scheme)
-            other.context.close()
+            closed(other)
 
 
 def test_markup_in_labels_and_texts_is_shown_letter_by_letter(browser, server_of, tmp_path):
@@ -150,4 +151,4 @@ def test_markup_in_labels_and_texts_is_shown_letter_by_letter(browser, server_of
     assert texts.locator("strong").count() >= 1  # own words
     assert "alert(1)" in said or "alert(1)" in seen
     assert not page.errors
-    page.context.close()
+    closed(page)

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from dpicl_core.verification import read_document, verify
-from tests.browser.support import opened, words
+from tests.browser.support import closed, opened, words
 
 MOST_CLICKS = 12
 MOST_SECONDS = 300
@@ -35,4 +35,4 @@ def test_a_new_user_has_the_json_of_the_sample_in_time(browser, server_of, recor
     assert "DP-released" in words(page)
     assert clicks <= MOST_CLICKS
     assert seconds < MOST_SECONDS
-    page.context.close()
+    closed(page)

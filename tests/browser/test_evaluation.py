@@ -6,7 +6,19 @@ from __future__ import annotations
 from playwright.sync_api import expect
 
 from dpicl_core.ledger import events_of, open_ledger, run_lines
-from tests.browser.support import button, opened, plan_run, press, settled, start, to_plan, unfold, use_sample, words
+from tests.browser.support import (
+    button,
+    closed,
+    opened,
+    plan_run,
+    press,
+    settled,
+    start,
+    to_plan,
+    unfold,
+    use_sample,
+    words,
+)
 
 INFORMED = "selection: informed by private data, not covered by the guarantee"
 MEASURES = {
@@ -91,4 +103,4 @@ def test_a_set_just_generated_is_evaluated_and_vet_and_ledger_say_so(browser, se
         "consensus of private next-token vectors, not DP",
     ]
     assert "pharmacy" not in server.log
-    page.context.close()
+    closed(page)

@@ -6,6 +6,7 @@ import pytest
 
 from tests.browser.support import (
     button,
+    closed,
     onward,
     opened,
     plan_run,
@@ -50,8 +51,8 @@ def test_two_sessions_with_two_files_never_meet(browser, server_of, tmp_path):
         button(page, "Download the JSON").wait_for()
         assert not [word for word in foreign if word in words(page).split() or word in page.url]
     assert first.url != second.url
-    first.context.close()
-    second.context.close()
+    closed(first)
+    closed(second)
 
 
 @pytest.mark.parametrize("secret", ["the marmot under the blue staircase"])
@@ -66,4 +67,4 @@ def test_an_error_that_quotes_a_row_reaches_neither_page_nor_log(browser, server
     assert secret not in page.content()
     assert secret not in server.log
     assert "marmot" not in page.url
-    page.context.close()
+    closed(page)

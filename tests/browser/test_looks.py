@@ -8,7 +8,7 @@ import time
 import pytest
 from playwright.sync_api import Error as PlaywrightError
 
-from tests.browser.support import button, onward, opened, start, to_generate, to_plan, use_sample
+from tests.browser.support import button, closed, onward, opened, start, to_generate, to_plan, use_sample
 
 SIZES = {"wide": (1280, 800), "phone": (390, 844)}
 
@@ -41,7 +41,7 @@ def test_each_screen_fits_and_reaches_nothing_outside(browser, server_of, size, 
         page.locator(".st-key-stop_run button").click(timeout=3000)
     assert not page.outside
     assert not page.errors
-    page.context.close()
+    closed(page)
 
 
 def test_the_header_stays_in_sight(browser, server_of):
@@ -52,7 +52,7 @@ def test_the_header_stays_in_sight(browser, server_of):
     time.sleep(0.5)
     box = page.locator(".st-key-studio_header").bounding_box()
     assert 0 <= box["y"] < 10
-    page.context.close()
+    closed(page)
 
 
 def test_the_journey_starts_by_keyboard_alone(browser, server_of):
@@ -64,4 +64,4 @@ def test_the_journey_starts_by_keyboard_alone(browser, server_of):
             break
     page.keyboard.press("Enter")
     onward(page, "Continue to Plan").wait_for()
-    page.context.close()
+    closed(page)

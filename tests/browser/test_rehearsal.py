@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 from tests.browser.support import (
     PATIENCE,
     button,
+    closed,
     onward,
     opened,
     press,
@@ -80,4 +81,4 @@ def test_a_plan_is_rehearsed_and_its_price_follows_what_is_taken_over(browser, s
     assert onward(page, "Continue to Generate").count() == 1
     assert not page.errors
     assert not page.outside
-    page.context.close()
+    closed(page)

@@ -10,6 +10,7 @@ from dpicl_core.charged_runs import tokens_at_most
 from dpicl_core.ledger import asset_reports, open_ledger, run_lines, stored_run, verify_ledger
 from tests.browser.support import (
     button,
+    closed,
     opened,
     plan_run,
     press,
@@ -59,7 +60,7 @@ def test_a_server_killed_in_the_middle_of_a_run_goes_on_after_a_restart_at_no_co
         button(page, "Download the JSON").wait_for(timeout=120_000)
         document = json.loads(download(page))
         assert line.id in words(page)
-        page.context.close()
+        closed(page)
     assert document["run"] == line.id
     made = [part["text"] for part in document["demonstrations"]]
     assert all(" ".join(text.split()).startswith(texts[index]) for index, text in enumerate(made))

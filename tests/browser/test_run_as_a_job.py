@@ -12,6 +12,7 @@ import pytest
 from dpicl_core.ledger import events_of, open_ledger, run_lines
 from tests.browser.support import (
     button,
+    closed,
     opened,
     plan_run,
     press,
@@ -38,7 +39,7 @@ def ready(browser, server_of):
 
     yield prepare
     for page in pages:
-        page.context.close()
+        closed(page)
 
 
 def tokens_shown(page):

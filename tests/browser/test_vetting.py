@@ -12,6 +12,7 @@ from dpicl_core.ledger import events_of, open_ledger, run_lines
 from dpicl_core.verification import read_document, verify
 from tests.browser.support import (
     button,
+    closed,
     opened,
     plan_run,
     press,
@@ -133,7 +134,7 @@ def test_a_run_is_vetted_signed_exported_verified_and_printed(browser, server_of
     assert re.findall(rb"/Count (\d+)", sheet.pdf(prefer_css_page_size=True)) == [b"1"]
     assert len(fetched) == 1
     sheet.close()
-    page.context.close()
+    closed(page)
 
 
 def test_a_run_of_another_session_is_found_by_its_address_and_the_screens_fit_a_phone(browser, server_of):
@@ -152,4 +153,4 @@ def test_a_run_of_another_session_is_found_by_its_address_and_the_screens_fit_a_
         header = page.locator(".st-key-studio_header")
         assert header.evaluate("e => getComputedStyle(e).backgroundColor") not in ("transparent", "rgba(0, 0, 0, 0)")
     assert not page.errors
-    page.context.close()
+    closed(page)

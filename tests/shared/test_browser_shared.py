@@ -9,6 +9,7 @@ import pytest
 
 from tests.browser.support import (
     chromium_path,
+    closed,
     plan_run,
 )
 
@@ -48,7 +49,7 @@ def test_trec_is_uploaded_planned_and_generated_with_the_default_model(browser, 
     document = json.loads(copies[0])
     assert [part["label"] for part in document["demonstrations"]] == ["Number", "Location"]
     assert first.split()[0] in document["demonstrations"][0]["text"]
-    page.context.close()
+    closed(page)
 
 
 def _download(page):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser.support import chromium_path
+from tests.browser.support import chromium_path, closed
 
 if chromium_path() is None:
     pytest.skip("no Chromium on this machine", allow_module_level=True)
@@ -23,7 +23,7 @@ def test_the_canary_row_shows_nowhere_when_a_run_fails_in_the_middle(browser, se
     page.get_by_text("withheld because it may hold private text").wait_for()
     for place in (words(page), page.content(), server.log, page.url):
         assert canary not in place
-    page.context.close()
+    closed(page)
 
 
 def test_the_canary_row_is_not_in_the_export(browser, server_of, shared):
@@ -37,7 +37,7 @@ def test_the_canary_row_is_not_in_the_export(browser, server_of, shared):
     assert canary not in _download(page).decode("utf-8")
     assert canary not in page.content()
     assert canary not in server.log
-    page.context.close()
+    closed(page)
 
 
 def _canary(content):

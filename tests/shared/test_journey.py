@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.support import chromium_path
+from tests.browser.support import chromium_path, closed
 
 if chromium_path() is None:
     pytest.skip("no Chromium on this machine", allow_module_level=True)
@@ -72,7 +72,7 @@ def test_clinical_notes_with_rare_labels_become_a_signed_file(browser, server_of
     signed = _from_plan_to_signed_file(page, journey, film, server, tmp_path)
     assert [part["label"] for part in signed["demonstrations"]] == ["FAM/SOCHX", "ALLERGY"]
     film.write()
-    page.context.close()
+    closed(page)
 
 
 def test_questions_become_a_signed_file(browser, server_of, shared, tmp_path):
@@ -84,7 +84,7 @@ def test_questions_become_a_signed_file(browser, server_of, shared, tmp_path):
     signed = _from_plan_to_signed_file(page, journey, film, server, tmp_path)
     assert [part["label"] for part in signed["demonstrations"]] == ["Number", "Location"]
     film.write()
-    page.context.close()
+    closed(page)
 
 
 def _from_plan_to_signed_file(page, journey, film, server, tmp_path):
