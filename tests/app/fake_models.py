@@ -73,7 +73,7 @@ def _at_private_call(number, act):
     def observe(asked, prompts):
         if asked == "private":
             calls.append(asked)
-            if len(calls) == number:
+            if len(calls) % number == 0:  # so that each run of the same child meets it
                 act(prompts)
 
     return observe
