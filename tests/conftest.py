@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import os
 
 import pytest
@@ -91,23 +89,6 @@ def home_of_the_session(tmp_path_factory):
 def own_home(home_of_the_session, tmp_path_factory, monkeypatch):
     """A fresh home folder, hence a fresh ledger, for each test."""
     monkeypatch.setenv("DPICL_HOME", str(tmp_path_factory.mktemp("home")))
-
-
-@pytest.fixture(autouse=True)
-def share_of_the_machine(request, tmp_path_factory):
-    """Tests of the processes run side by side, but one that is timed, marked `alone`, has the machine to itself.
-
-    The first lock is a turnstile: whoever waits for the second one holds it, so that nobody overtakes for ever.
-    """
-    base = tmp_path_factory.getbasetemp()
-    folder = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    alone = request.node.get_closest_marker("alone") is not None
-    with contextlib.ExitStack() as held:
-        turnstile, machine = (held.enter_context((folder / name).open("a")) for name in ("turnstile", "machine"))
-        fcntl.flock(turnstile, fcntl.LOCK_EX)
-        fcntl.flock(machine, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
-        fcntl.flock(turnstile, fcntl.LOCK_UN)
-        yield
 
 
 @pytest.hookimpl(wrapper=True)

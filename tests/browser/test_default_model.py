@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import time
 
-import pytest
-
 from dpicl_core.verification import read_document, verify
 from tests.browser.support import closed, opened, words
 
@@ -14,7 +12,6 @@ MOST_CLICKS = 12
 MOST_SECONDS = 300
 
 
-@pytest.mark.alone
 def test_a_new_user_has_the_json_of_the_sample_in_time(browser, server_of, record_property):
     page = opened(browser, server_of(None).url)
     began, clicks = time.monotonic(), 0
