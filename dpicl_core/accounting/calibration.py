@@ -80,7 +80,7 @@ def _rough_tight(charge_at: Callable[[float], Charge], delta: float, epsilon: fl
 
 
 def _rough_paper(charge_at: Callable[[float], Charge], delta: float, epsilon: float, tight: float) -> float:
-    """Log noise at which a few Renyi orders give epsilon; they cost a seventh of all, which settle it afterwards."""
+    """Log noise at which a few Renyi orders give epsilon; the least over all of them settles it afterwards."""
 
     def excess(log_noise: float) -> float:
         value = paper.epsilon_of_charges([charge_at(log_noise)], delta=delta, orders=paper.SCOUTS)

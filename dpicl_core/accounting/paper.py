@@ -19,10 +19,14 @@ from dpicl_core.values import require_delta
 DEFAULT_ORDERS: tuple[float, ...] = tuple(float(order) for order in rdp.RdpAccountant().orders)
 """The orders that dp-accounting optimises over."""
 
-_SCOUTS = (1.1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 25, 32, 39, 45, 54, 63, 128, 512, 1024)
-SCOUTS: tuple[float, ...] = tuple(map(float, _SCOUTS))
+SCOUTS: tuple[float, ...] = tuple(
+    map(float, (1.1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 25, 32, 39, 45, 54, 63, 128, 512, 1024))
+)
 """Orders that are tried first. Epsilon falls and rises again along the orders, so that the least lies between the two
-neighbours of the best of these; beyond 63 the library goes over to a looser formula, and all large orders are tried."""
+neighbours of the best of these, unless that is beyond LARGE."""
+
+LARGE = 54.0
+"""Where the best scout is beyond, all orders from here on are tried: the library changes to a looser formula there."""
 
 LARGEST_MULTIPLIER = 1e6
 """Noise beyond is priced as this much: the library's series loses its digits there, and less noise costs more."""
@@ -61,8 +65,8 @@ def _least(charges: Sequence[Charge], orders: tuple[float, ...], delta: float) -
 
 def _around(best: float) -> tuple[float, ...]:
     """The orders in which the least is looked for, `best` being the best of the scouts."""
-    if best >= SCOUTS[-4]:
-        return tuple(order for order in DEFAULT_ORDERS if order >= SCOUTS[-5])
+    if best > LARGE:
+        return tuple(order for order in DEFAULT_ORDERS if order >= LARGE)
     place = SCOUTS.index(best)
     low, high = SCOUTS[max(place - 1, 0)], SCOUTS[place + 1]
     return tuple(order for order in DEFAULT_ORDERS if low <= order <= high)

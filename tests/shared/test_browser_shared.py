@@ -7,24 +7,13 @@ import time
 
 import pytest
 
-from tests.browser.support import (
-    chromium_path,
-    closed,
-    plan_run,
-)
+from tests.browser.support import chromium_path
 
 if chromium_path() is None:
     pytest.skip("no Chromium on this machine", allow_module_level=True)
 
-from tests.browser.support import (
-    button,
-    opened,
-    press,
-    start,
-    to_plan,
-    upload,
-    words,
-)
+from tests.browser.support import button, closed, opened, plan_run, start, to_plan, upload, words
+from tests.browser.test_run_as_a_job import download
 
 
 def test_trec_is_uploaded_planned_and_generated_with_the_default_model(browser, server_of, shared):
@@ -44,18 +33,12 @@ def test_trec_is_uploaded_planned_and_generated_with_the_default_model(browser, 
     button(page, "Download the JSON").wait_for(timeout=300_000)
     assert page.url == address
     assert page.locator(".st-key-radius_chart .point").count() > 4
-    copies = [_download(page) for _ in range(2)]
+    copies = [download(page) for _ in range(2)]
     assert copies[0] == copies[1]
     document = json.loads(copies[0])
     assert [part["label"] for part in document["demonstrations"]] == ["Number", "Location"]
     assert first.split()[0] in document["demonstrations"][0]["text"]
     closed(page)
-
-
-def _download(page):
-    with page.expect_download() as waiting:
-        press(page, "Download the JSON")
-    return waiting.value.path().read_bytes()
 
 
 def _text_once_there(page):

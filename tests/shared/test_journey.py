@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.support import chromium_path, closed
+from tests.browser.support import chromium_path
 
 if chromium_path() is None:
     pytest.skip("no Chromium on this machine", allow_module_level=True)
@@ -22,7 +22,7 @@ if chromium_path() is None:
 from dpicl_core.ledger import open_ledger, run_lines
 from dpicl_core.verification import read_document, verify
 from tests.browser.film import film_of
-from tests.browser.support import onward, opened, press, set_number, settled, to_plan, unfold, upload, words
+from tests.browser.support import closed, onward, opened, press, set_number, settled, to_plan, unfold, upload, words
 from tests.browser.test_isolation import read
 from tests.browser.test_vetting import decide, taken, type_into
 
