@@ -7,7 +7,7 @@ import time
 
 from dpicl_core.errors import ModelError
 from dpicl_core.language_model import ToyModel
-from dpicl_core.language_model.toy import FIRST_WORD_ID
+from dpicl_core.language_model.toy import FIRST_BYTE_ID
 
 
 def toy(name=None, *, progress=None):
@@ -24,7 +24,11 @@ def slow_to_load(name=None, *, progress=None):
 
 def slow(name=None, *, progress=None):
     """The toy model, 0.1 s a token and texts that never end by themselves: a run lasts long enough to be watched."""
-    model = ToyModel(observer=lambda asked, prompts: time.sleep(0.1) if asked == "public" else None)
+    return _without_end(ToyModel(observer=lambda asked, prompts: time.sleep(0.1) if asked == "public" else None))
+
+
+def _without_end(model):
+    """The model, whose texts go on to the last token."""
     model.tokenizer.forbidden_ids |= model.tokenizer.ending_ids
     model.tokenizer.ending_ids = frozenset()
     return model
@@ -34,10 +38,10 @@ MARKUP = ("<script>alert(1)</script>", "**bold**", "$x$", ":red[x]", "`code`", "
 
 
 def markup(name=None, *, progress=None):
-    """The toy model, whose words are all markup of one kind or another."""
-    model = ToyModel()
+    """The toy model, all of whose tokens read as markup of one kind or another, and whose texts are never short."""
+    model = _without_end(ToyModel())
     texts = model.tokenizer._texts
-    for at in range(FIRST_WORD_ID, len(texts)):
+    for at in range(FIRST_BYTE_ID, len(texts)):
         texts[at] = f" {MARKUP[at % len(MARKUP)]}".encode()
     return model
 
